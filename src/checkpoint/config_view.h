@@ -36,8 +36,8 @@ inline constexpr IntegerRange kCounts{1, kMaxCount};
 class ConfigView {
  public:
   explicit ConfigView(const ConfigFile& config) : ConfigView(config, "") {}
-  // `defaults`: a JSON object with the values of fields that config.json leaves out, as the class of the model has them;
-  // empty = none. GGUF has all it needs.
+  // `defaults`: a JSON object with the values of fields that config.json leaves out, as the class of the model has
+  // them; empty = none. GGUF has all it needs.
   ConfigView(const ConfigFile& config, std::string_view defaults);
 
   bool gguf() const noexcept { return config_->gguf; }
@@ -58,8 +58,8 @@ class ConfigView {
   // One integer a layer, `n` in all: a list or, in GGUF, an array; of one integer, n times it.
   std::optional<std::vector<std::int64_t>> integers(const ConfigField& field, std::int64_t n, IntegerRange range);
   std::optional<std::vector<double>> numbers(const ConfigField& field);  // a list or array of finite numbers
-  const nlohmann::json* json(const ConfigField& field);                 // null: absent, or the file is GGUF
-  std::optional<JsonFields> object(const ConfigField& field);           // nothing in GGUF
+  const nlohmann::json* json(const ConfigField& field);                  // null: absent, or the file is GGUF
+  std::optional<JsonFields> object(const ConfigField& field);            // nothing in GGUF
 
   // Throw a LoadError about that field: unsupported() kUnsupported, bad_value() kBadFile.
   [[noreturn]] void unsupported(const ConfigField& field, std::string_view why) const;
@@ -73,8 +73,8 @@ class ConfigView {
   std::vector<std::string> unread() const;
 
  private:
-  std::string find(const ConfigField& field);  // marks it as read; empty: not there
-  bool is_there(const std::string& name) const;    // in the file or among the defaults
+  std::string find(const ConfigField& field);    // marks it as read; empty: not there
+  bool is_there(const std::string& name) const;  // in the file or among the defaults
   bool is_in_file(const std::string& name) const;
   bool is_neutral(const std::string& name, std::string_view neutral) const;
   void check_range(const ConfigField& field, std::int64_t value, IntegerRange range) const;

@@ -1,5 +1,5 @@
-// Every family under every feature of the engine: answers and scores, bit for bit those of the plain path. Which families
-// there are, the golden folders say; there are no exceptions.
+// Every family under every feature of the engine: answers and scores, bit for bit those of the plain path. Which
+// families there are, the golden folders say; there are no exceptions.
 
 #include <filesystem>
 
@@ -54,8 +54,9 @@ class FamilyEngine : public EngineTest, public testing::WithParamInterface<fs::p
   }
   std::unique_ptr<Engine> speculating(const std::string& method, int branches = 1) {
     auto made = engine(64);
-    made->speculate(method == "ngram" ? draft::make_drafter("ngram", {.values = OptionValues().set("ngram_min", 1.0)}).or_throw()
-                                      : drafter(method, pages_),
+    made->speculate(method == "ngram"
+                        ? draft::make_drafter("ngram", {.values = OptionValues().set("ngram_min", 1.0)}).or_throw()
+                        : drafter(method, pages_),
                     SpeculationConfig{.tokens = 4, .adaptive = false, .max_branches = branches});
     return made;
   }

@@ -12,7 +12,8 @@ namespace millrace::kv {
 struct PrefixScope {
   std::uint64_t adapter = 0;  // identity of the weights that an adapter adds to the model's; 0 = none
   std::string salt;           // of the tenant, so that timing does not reveal what another tenant's prompts begin with
-  // By which positions were rotated, where the model rotates long sequences otherwise than short ones; 0 = as short ones.
+  // By which positions were rotated, where the model rotates long sequences otherwise than short ones; 0 = as short
+  // ones.
   std::int64_t rope_length = 0;
   auto operator<=>(const PrefixScope&) const = default;
 };

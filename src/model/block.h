@@ -43,8 +43,8 @@ struct BlockRows {
   // is all that happens to the output (BlockOutput::plain); LayerStack sees to the rest.
   backend::DeviceView output;
   bool accumulate = true;
-  std::span<const backend::DeviceView> cos_sin;  // [T, rotated] each, in the order of ModelSpec::ropes
-  backend::DeviceView query_scale;               // [T, 1], if ModelSpec::query_scale
+  std::span<const backend::DeviceView> cos_sin;             // [T, rotated] each, in the order of ModelSpec::ropes
+  backend::DeviceView query_scale;                          // [T, 1], if ModelSpec::query_scale
   std::span<const backend::SequenceRows> sequences;         // with their pages in the block's layer
   std::span<const backend::SequenceRows> window_sequences;  // with their window pages (KvStore); LayerStack chooses
   RowSpace space;  // the block's workspace; its contents end with the block's run

@@ -27,8 +27,9 @@ struct BlockOutput {
   bool plain() const noexcept { return !has_norm() && scale == 1.0f && !has_sum_norm(); }
 };
 
-// One block as plain data: its kind, the parameters of that kind, and what happens to its output. Parameters are a struct in blocks/<kind>.h with
-// `static constexpr std::string_view kKind`, the sizes, and the names of the block's weights.
+// One block as plain data: its kind, the parameters of that kind, and what happens to its output. Parameters are a
+// struct in blocks/<kind>.h with `static constexpr std::string_view kKind`, the sizes, and the names of the block's
+// weights.
 class BlockSpec {
  public:
   template <typename Params>

@@ -18,8 +18,9 @@ ModelSpec spec_of(std::int64_t head_dim, Positions positions, std::int64_t heads
   spec.ropes = {{.dim = head_dim}};
   const int rope = positions == Positions::kRotary ? 0 : -1;
   spec.layers.assign(
-      2, {.blocks = {AttentionParams{.heads = heads, .kv_heads = heads == 4 ? 2 : heads, .head_dim = head_dim, .rope = rope},
-                     MlpParams{.width = 64}}});
+      2, {.blocks = {
+              AttentionParams{.heads = heads, .kv_heads = heads == 4 ? 2 : heads, .head_dim = head_dim, .rope = rope},
+              MlpParams{.width = 64}}});
   return spec;
 }
 

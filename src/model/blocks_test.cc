@@ -207,7 +207,8 @@ TEST(BlockKinds, AreInTheTableOnceAndSayTheSameOfTheirWeightsAndWork) {
       for (const BlockWeight& weight : kind_of(block).weights(block, spec, has)) {
         const checkpoint::RawTensor* tensor = checkpoint->find(full(weight.name));
         ASSERT_NE(tensor, nullptr) << weight.name;
-        EXPECT_EQ(tensor->shape.elements(), weight.tensor_rows() * std::max<std::int64_t>(1, weight.cols)) << weight.name;
+        EXPECT_EQ(tensor->shape.elements(), weight.tensor_rows() * std::max<std::int64_t>(1, weight.cols))
+            << weight.name;
         elements += static_cast<double>(weight.rows * weight.cols);
       }
       EXPECT_EQ(kind_of(block).work(block, spec).operations, 2.0 * elements) << family << " " << block.kind();

@@ -8,6 +8,7 @@ namespace millrace::model {
 // pairs, a factor of the logits.
 ModelSpec cohere_spec(checkpoint::ConfigView& view, const ModelConfig& config);
 // The field that it reads.
-inline constexpr checkpoint::ConfigField kLogitScale{.json = {"logit_scale"}, .gguf = {"logit_scale"}, .neutral = "1.0"};
+inline constexpr checkpoint::ConfigField kLogitScale{
+    .json = {"logit_scale"}, .gguf = {"logit_scale"}, .neutral = "1.0"};
 
 }  // namespace millrace::model

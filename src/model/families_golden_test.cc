@@ -49,7 +49,8 @@ class GoldenFamily : public testing::TestWithParam<fs::path> {
     const auto length = static_cast<std::int64_t>(golden.tokens.size());
     TestRunner runner(model, {.precision = backend::MatmulPrecision::kF32, .max_length = length});
     const double whole = relative_error(runner.run_whole(golden.tokens), golden.logits);
-    const double single = relative_error(runner.run({golden.tokens}, one_by_one(golden.tokens.size()))[0], golden.logits);
+    const double single =
+        relative_error(runner.run({golden.tokens}, one_by_one(golden.tokens.size()))[0], golden.logits);
     std::printf("  %-28s %-12s max error %.2e\n", GetParam().filename().c_str(), what, std::max(whole, single));
     EXPECT_LE(whole, 1e-4) << what << ", the whole prompt";
     EXPECT_LE(single, 1e-4) << what << ", token by token";

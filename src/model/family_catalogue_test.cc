@@ -1,5 +1,5 @@
-// What the catalogue says of the families: each has the golden files that it claims, and the table in docs/families.md is
-// what it says. MILLRACE_WRITE_DOCS=1 writes the table anew.
+// What the catalogue says of the families: each has the golden files that it claims, and the table in docs/families.md
+// is what it says. MILLRACE_WRITE_DOCS=1 writes the table anew.
 
 #include "model/family_catalogue.h"
 
@@ -62,7 +62,9 @@ TEST(FamilyCatalogue, NoNameBelongsToTwoFamilies) {
 }
 
 std::string table() {
-  std::string text = "| family | architectures in config.json | in GGUF | layers are made of | speed measured |\n|---|---|---|---|---|\n";
+  std::string text =
+      "| family | architectures in config.json | in GGUF | layers are made of | speed measured "
+      "|\n|---|---|---|---|---|\n";
   for (const CatalogueEntry& entry : family_catalogue()) {
     const auto code = [](const auto& names) {
       std::string all;
@@ -99,13 +101,17 @@ TEST(NearestFamily, NamesTheFamilyTheFieldsAndTheTensors) {
     return spec.error().message;
   };
   const std::string known = "; `millrace families` lists those that are known";
-  EXPECT_EQ(message(), "m: unknown architecture 'OlmoNextForCausalLM'; the nearest family is olmo2, which does not read "
-                       "'new_knob'" + known);
+  EXPECT_EQ(message(),
+            "m: unknown architecture 'OlmoNextForCausalLM'; the nearest family is olmo2, which does not read "
+            "'new_knob'" +
+                known);
   for (const char* name : {"model.layers.0.mlp.router.weight", "model.layers.1.mlp.router.weight"}) {
     checkpoint->tensors.push_back({.name = name, .format = quant::find_format("f32"), .shape = {4, 40}});
   }
-  EXPECT_EQ(message(), "m: unknown architecture 'OlmoNextForCausalLM'; the nearest family is olmo2, which does not read "
-                       "'new_knob' and has no place for 'model.layers.{}.mlp.router.weight'" + known);
+  EXPECT_EQ(message(),
+            "m: unknown architecture 'OlmoNextForCausalLM'; the nearest family is olmo2, which does not read "
+            "'new_knob' and has no place for 'model.layers.{}.mlp.router.weight'" +
+                known);
 }
 
 }  // namespace

@@ -9,10 +9,19 @@ namespace {
 using checkpoint::Checkpoint;
 
 // What checkpoints of several modalities have beside the text model.
-constexpr std::array kOtherModalities = {"vision_tower.*", "model.vision_tower.*", "vision_model.*",
-                                         "visual.*", "model.visual.*", "audio_tower.*",
-                                         "model.audio_tower.*", "multi_modal_projector.*",
-                                         "model.multi_modal_projector.*", "model.vision_adapter.*", "model.vision_projection.*", "vision_projection.*", "mtp.*"};
+constexpr std::array kOtherModalities = {"vision_tower.*",
+                                         "model.vision_tower.*",
+                                         "vision_model.*",
+                                         "visual.*",
+                                         "model.visual.*",
+                                         "audio_tower.*",
+                                         "model.audio_tower.*",
+                                         "multi_modal_projector.*",
+                                         "model.multi_modal_projector.*",
+                                         "model.vision_adapter.*",
+                                         "model.vision_projection.*",
+                                         "vision_projection.*",
+                                         "mtp.*"};
 
 // Files put the model's names behind that of a larger whole, or leave out what precedes them: finds which of these this
 // file does by its embedding.

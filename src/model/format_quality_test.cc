@@ -10,7 +10,7 @@
 
 #include "checkpoint/gguf_writer.h"
 #include "model/memory_plan.h"
-#include "model/synth/synth_model.h"
+#include "model/synth/synth_plan.h"
 #include "model/testing/runner.h"
 
 namespace millrace::model {

@@ -28,8 +28,7 @@ ModelSpec gemma2_spec(checkpoint::ConfigView& view, const ModelConfig& config, s
   if (!view.gguf()) {
     each_mlp(spec, [](MlpParams& mlp) { mlp.names.norm = "model.layers.{}.pre_feedforward_layernorm"; });
   }
-  const std::int64_t of_gguf =
-      config.n_layers == large_layers ? config.hidden_size / config.n_heads : config.head_dim;
+  const std::int64_t of_gguf = config.n_layers == large_layers ? config.hidden_size / config.n_heads : config.head_dim;
   const double divisor = view.gguf() ? static_cast<double>(of_gguf) : view.positive_number(kScale).value_or(256.0);
   const double cap = view.positive_number(kScoreCap).value_or(0.0);
   each_attention(spec, [&](AttentionParams& a) {

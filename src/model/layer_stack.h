@@ -26,8 +26,8 @@ class LayerStack {
              backend::MatmulPrecision precision, const std::function<void(std::int64_t layer)>& before = {});
 
   std::int64_t size() const noexcept { return std::ssize(layers_); }
-  // Runs one layer over the rows, of which `output` and `accumulate` are set here. Its blocks read and write keys and values in the store, which must be made for
-  // kv_needs(spec).
+  // Runs one layer over the rows, of which `output` and `accumulate` are set here. Its blocks read and write keys and
+  // values in the store, which must be made for kv_needs(spec).
   void run(backend::Backend& backend, std::int64_t layer, const BlockRows& rows, const kv::KvStore& store) const;
 
   std::vector<backend::Linear*> linears() const;  // in the order in which they run

@@ -42,10 +42,11 @@ backend::Activation parse_activation(std::string_view name) {
   if (name == "relu2" || name == "relu_squared") return Activation::kReluSquared;
   if (name == "quick_gelu") return Activation::kQuickGelu;
   if (name == "xielu") return Activation::kXielu;
-  throw_load_error(ErrorCode::kUnsupported, "activation",
-                   "activation '{}' is not one of silu, gelu, gelu_new, gelu_pytorch_tanh, gelu_fast, quick_gelu, relu, "
-                   "relu2, xielu",
-                   name);
+  throw_load_error(
+      ErrorCode::kUnsupported, "activation",
+      "activation '{}' is not one of silu, gelu, gelu_new, gelu_pytorch_tanh, gelu_fast, quick_gelu, relu, "
+      "relu2, xielu",
+      name);
 }
 
 void name_llama_layer(LayerSpec& layer, const std::string& prefix) {
@@ -81,9 +82,8 @@ void vary_layers(ModelSpec& spec, const ModelConfig& config) {
     attention.window = uses_window ? config.sliding_window : 0;
     if (config.sliding_rope && attention.window > 0) attention.rope = 1;
     // A layer may lack one of the two, which then has no heads or no width.
-    if (attention.heads == 0 || attention.kv_heads == 0) std::erase_if(layer.blocks, [](BlockSpec& block) {
-      return block.find<AttentionParams>() != nullptr;
-    });
+    if (attention.heads == 0 || attention.kv_heads == 0)
+      std::erase_if(layer.blocks, [](BlockSpec& block) { return block.find<AttentionParams>() != nullptr; });
     if (layer.blocks.back().find<MlpParams>() != nullptr && layer.get<MlpParams>().width == 0) layer.blocks.pop_back();
   }
 }
@@ -156,8 +156,7 @@ void rotate_layers_by(ModelSpec& spec, const std::vector<double>& thetas) {
     rope.theta = thetas[i];
     auto known = std::ranges::find(spec.ropes, rope);
     if (thetas[i] != 0.0 && known == spec.ropes.end()) known = spec.ropes.insert(spec.ropes.end(), rope);
-    spec.layers[i].get<AttentionParams>().rope =
-        thetas[i] == 0.0 ? -1 : static_cast<int>(known - spec.ropes.begin());
+    spec.layers[i].get<AttentionParams>().rope = thetas[i] == 0.0 ? -1 : static_cast<int>(known - spec.ropes.begin());
   }
 }
 

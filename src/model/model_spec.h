@@ -24,11 +24,12 @@ enum class PositionKind {
 // optional unless the family requires them.
 struct WeightNames {
   std::string embedding, positions, final_norm, head;
-  std::string embedding_norm;            // of the sum of embedding and position
-  std::string project_in, project_out;   // between embeddings of another size and the layers (OPT 350M)
+  std::string embedding_norm;           // of the sum of embedding and position
+  std::string project_in, project_out;  // between embeddings of another size and the layers (OPT 350M)
   std::vector<std::string>
       ignored;  // patterns of tensors that files carry and inference does not need; '*' matches anything
-  // Beginnings of names that this file spells otherwise: {"model.", "language_model.model."}. The first that fits counts.
+  // Beginnings of names that this file spells otherwise: {"model.", "language_model.model."}. The first that fits
+  // counts.
   std::vector<std::pair<std::string, std::string>> renamed;
 
   // The name in the file.

@@ -55,9 +55,9 @@ Expected expected_tensors(const ModelSpec& spec, const Checkpoint& checkpoint) {
 
 // Fields that say nothing of what a model computes.
 bool is_beside_the_point(const std::string& field) {
-  constexpr std::array kPatterns = {"*_token_id", "*_token_index", "*dropout", "*pdrop", "dtype", "torch_dtype",
-                                    "initializer_range", "transformers_version", "use_cache", "vision_config",
-                                    "audio_config"};
+  constexpr std::array kPatterns = {"*_token_id", "*_token_index", "*dropout",          "*pdrop",
+                                    "dtype",      "torch_dtype",   "initializer_range", "transformers_version",
+                                    "use_cache",  "vision_config", "audio_config"};
   return std::ranges::any_of(kPatterns, [&](std::string_view pattern) { return matches_pattern(pattern, field); });
 }
 
@@ -131,7 +131,8 @@ Error unknown_architecture(const Checkpoint& checkpoint) {
       text += fmt::format("{} has no place for {}", nearest.unread.empty() ? ", which" : " and", listed(patterns));
     }
   }
-  return make_error(ErrorCode::kUnsupported, "architecture", "{}; `millrace families` lists those that are known", text);
+  return make_error(ErrorCode::kUnsupported, "architecture", "{}; `millrace families` lists those that are known",
+                    text);
 }
 
 }  // namespace millrace::model

@@ -97,8 +97,7 @@ Rope::Rope(const RopeConfig& config, std::int64_t context_length, std::int64_t m
       for (double& f : inverse_frequency_) f /= scaling.factor;
       break;
     case RopeScaling::Kind::kDynamic:
-      inverse_frequency_ =
-          plain_frequencies(dynamic_theta(scaling, config.theta, dim_, original, max_length), dim_);
+      inverse_frequency_ = plain_frequencies(dynamic_theta(scaling, config.theta, dim_, original, max_length), dim_);
       break;
     case RopeScaling::Kind::kYarn:
       scale_yarn(scaling, config.theta, dim_, original, inverse_frequency_);

@@ -14,8 +14,8 @@ namespace millrace::model {
 class Rope {
  public:
   // `factors` divide the frequencies one by one, as GGUF's rope_freqs.weight does; empty = all 1. `context_length` is
-  // the model's. Dynamic scaling and longrope (arXiv:2402.13753) depend on a sequence's length. They use the length that
-  // it may grow to, `max_length`, so that a token's keys do not depend on when they were computed (law 3 of the
+  // the model's. Dynamic scaling and longrope (arXiv:2402.13753) depend on a sequence's length. They use the length
+  // that it may grow to, `max_length`, so that a token's keys do not depend on when they were computed (law 3 of the
   // architecture); up to the original context length nothing changes.
   Rope(const RopeConfig& config, std::int64_t context_length, std::int64_t max_length, std::span<const float> factors);
 

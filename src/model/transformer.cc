@@ -207,7 +207,8 @@ void Transformer::embed(const BatchInput& input) {
 
 std::int64_t Transformer::rope_length(std::int64_t tokens) const noexcept {
   std::int64_t length = 0;
-  for (const RopeConfig& rope : rope_configs_) length = std::max(length, Rope::length_of(rope, spec_.context_length, tokens));
+  for (const RopeConfig& rope : rope_configs_)
+    length = std::max(length, Rope::length_of(rope, spec_.context_length, tokens));
   return length;
 }
 
@@ -235,7 +236,8 @@ void Transformer::rotate(const BatchInput& input) {
     const std::int64_t row = input.sequences[first].first_row;
     const std::int64_t rows = input.sequences[end - 1].first_row + input.sequences[end - 1].n_rows - row;
     const std::vector<Rope>& ropes = ropes_of(length_of(first));
-    const auto positions = std::span(w.positions).subspan(static_cast<std::size_t>(row), static_cast<std::size_t>(rows));
+    const auto positions =
+        std::span(w.positions).subspan(static_cast<std::size_t>(row), static_cast<std::size_t>(rows));
     for (std::size_t i = 0; i < ropes.size(); ++i) {
       backend_.rotary_table(positions, ropes[i].angles(), w.cos_sin[i].row_range(row, rows));
     }
@@ -297,7 +299,8 @@ void Transformer::feed(const BatchInput& input) {
     }
   };
   in_blocks(
-      input.scored_rows, spec_.vocab_size, [&](auto rows, backend::DeviceView block) { compute_logits(final_norm(), rows, w.layer.residual, block); },
+      input.scored_rows, spec_.vocab_size,
+      [&](auto rows, backend::DeviceView block) { compute_logits(final_norm(), rows, w.layer.residual, block); },
       [&](std::int64_t first, const TensorView& block) { input.sink->take_logits(first, block); });
   in_blocks(
       input.hidden_rows, spec_.hidden_size,
@@ -323,7 +326,8 @@ std::size_t Transformer::weight_bytes_per_token() const noexcept {
 
 std::size_t Transformer::weight_bytes() const noexcept {
   std::size_t bytes = embedding_->packed_bytes();
-  for (const auto* linear : {&positions_, &head_, &project_in_, &project_out_}) bytes += *linear ? (*linear)->packed_bytes() : 0;
+  for (const auto* linear : {&positions_, &head_, &project_in_, &project_out_})
+    bytes += *linear ? (*linear)->packed_bytes() : 0;
   for (const backend::Linear* linear : layers_->linears()) bytes += linear->packed_bytes();
   return bytes;
 }

@@ -90,8 +90,8 @@ class Transformer {
   void rotate(const BatchInput& input);
 
   std::vector<RopeConfig> rope_configs_;
-  std::vector<float> rope_divisors_;                  // of all frequencies, as GGUF has them; empty = 1
-  std::map<std::int64_t, std::vector<Rope>> ropes_;  // by rope_length()
+  std::vector<float> rope_divisors_;                               // of all frequencies, as GGUF has them; empty = 1
+  std::map<std::int64_t, std::vector<Rope>> ropes_;                // by rope_length()
   std::unique_ptr<backend::Linear> embedding_, positions_, head_;  // head_ is null when tied
   std::unique_ptr<backend::Linear> project_in_, project_out_;      // null where embeddings are of the layers' size
   backend::DeviceVector head_bias_;

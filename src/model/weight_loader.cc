@@ -4,6 +4,7 @@
 #include <cstring>
 #include <functional>
 
+#include "base/log.h"
 #include "model/file_names.h"
 #include "model/weights/plain_weights.h"
 
@@ -92,8 +93,8 @@ backend::WeightSource WeightLoader::with_rows(backend::WeightSource source, std:
   const std::size_t row_bytes = source.format->row_bytes(source.cols);
   source.read = [read = source.read, row_bytes, order = std::move(order)](std::int64_t first, std::int64_t count,
                                                                           std::span<std::byte> out) {
-    read_rows(read, row_bytes, std::span(order).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)),
-              out);
+    read_rows(read, row_bytes,
+              std::span(order).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)), out);
   };
   return source;
 }
@@ -141,10 +142,13 @@ std::vector<float> WeightLoader::vector(const std::string& name, const BlockWeig
 }
 
 void WeightLoader::check_all_used() const {
+  std::map<std::string, int> left;  // tensors by the pattern that ignores them
   const auto check = [&](const RawTensor& tensor) {
     if (used_.contains(tensor.name)) return;
     for (const std::string& pattern : spec_.names.ignored) {
-      if (matches_pattern(pattern, tensor.name)) return;
+      if (!matches_pattern(pattern, tensor.name)) continue;
+      ++left[pattern];
+      return;
     }
     throw_load_error(ErrorCode::kBadFile, tensor.name,
                      "{}: tensor '{}' {} is not part of a {} model of this configuration", checkpoint_.path,
@@ -152,6 +156,9 @@ void WeightLoader::check_all_used() const {
   };
   for (const RawTensor& tensor : checkpoint_.tensors) check(tensor);
   for (const checkpoint::IntegerTensor& integers : checkpoint_.integers) check(integers.tensor);
+  for (const auto& [pattern, tensors] : left) {
+    log::info("{}: {} tensors {} are left alone: the model of text does without", checkpoint_.path, tensors, pattern);
+  }
 }
 
 }  // namespace millrace::model

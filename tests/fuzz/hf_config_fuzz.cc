@@ -28,7 +28,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try_parse([&] {
     const model::ModelConfig config = model::parse_hf_config("config.json", text);
     if (config.n_heads < 1 || config.n_kv_heads < 1) std::abort();
-    if (config.layer_heads.empty() && config.layer_kv_heads.empty() && config.n_heads % config.n_kv_heads != 0) std::abort();
+    if (config.layer_heads.empty() && config.layer_kv_heads.empty() && config.n_heads % config.n_kv_heads != 0)
+      std::abort();
     if (config.rope.dim < 1 || config.rope.dim > config.head_dim || config.n_layers < 1) std::abort();
   });
   try_parse([&] { static_cast<void>(checkpoint::parse_generation_config("generation_config.json", text)); });

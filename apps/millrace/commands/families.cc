@@ -5,8 +5,8 @@
 #include "cli.h"
 #include "command.h"
 #include "did_you_mean.h"
-#include "model/family_catalogue.h"
 #include "help_page.h"
+#include "model/family_catalogue.h"
 #include "text_columns.h"
 
 namespace millrace::commands {
@@ -26,7 +26,8 @@ std::vector<CatalogueEntry> chosen(const std::string& name) {
   std::vector<std::string> names;
   for (const CatalogueEntry& entry : entries) {
     names.emplace_back(entry.family->name);
-    for (const auto* list : {&entry.family->hf, &entry.family->gguf}) names.insert(names.end(), list->begin(), list->end());
+    for (const auto* list : {&entry.family->hf, &entry.family->gguf})
+      names.insert(names.end(), list->begin(), list->end());
   }
   std::erase_if(entries, [&](const CatalogueEntry& entry) {
     const auto lists = [&](const auto& list) { return std::ranges::find(list, name) != list.end(); };

@@ -5,7 +5,7 @@
 #include "base/cpu_quota.h"
 #include "cli.h"
 #include "command.h"
-#include "model/synth/synth_model.h"
+#include "model/synth/synth_plan.h"
 #include "model/synth/synth_speculators.h"
 #include "model_flags.h"
 #include "progress.h"

@@ -84,8 +84,7 @@ std::size_t FeatureSpeculator::weight_bytes() const noexcept {
 
 std::size_t FeatureSpeculator::workspace_bytes() const noexcept {
   std::size_t bytes = 0;
-  for (const RowBuffer* rows :
-       {&residual_, &space_, &tables_, &tokens_, &states_, &joined_rows_, &logits_, &passed_}) {
+  for (const RowBuffer* rows : {&residual_, &space_, &tables_, &tokens_, &states_, &joined_rows_, &logits_, &passed_}) {
     bytes += rows->bytes();
   }
   return bytes + spread_.size() * sizeof(float);

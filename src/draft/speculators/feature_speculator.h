@@ -77,8 +77,8 @@ class FeatureSpeculator {
   model::BlockRows rows_;  // the layer's input: what is joined, [T, 2E]
   std::vector<std::int64_t> all_rows_, read_slots_, proposed_slots_;
   std::vector<std::int32_t> positions_;
-  std::int64_t space_columns_ = 0;  // of what the layer's blocks keep of a row
-  std::int64_t table_columns_ = 0;  // of all rotations
+  std::int64_t space_columns_ = 0;            // of what the layer's blocks keep of a row
+  std::int64_t table_columns_ = 0;            // of all rotations
   std::vector<backend::DeviceView> cos_sin_;  // parts of `tables_`, one for each rotation
   RowBuffer residual_, space_, tables_, tokens_, states_, joined_rows_, logits_, passed_;
   backend::HostView host_logits_;  // of the last pass

@@ -98,7 +98,9 @@ BlockWeight head_norm_weight(const AttentionParams& a, const ModelSpec& spec, bo
   const bool all = a.q_k_norm->over_row || a.q_k_norm->own_weights;
   BlockWeight weight{.role = of_queries ? "attn_q_norm" : "attn_k_norm",
                      .name = of_queries ? a.names.q_norm : a.names.k_norm,
-                     .rows = !all ? a.head_dim : of_queries ? a.q_size() : a.k_size(),
+                     .rows = !all         ? a.head_dim
+                             : of_queries ? a.q_size()
+                                          : a.k_size(),
                      .head_rows = a.head_dim};
   if (a.rotary_pairs && a.rope >= 0) {
     weight.rotated_head = a.head_dim;
@@ -138,8 +140,8 @@ class Attention final : public Block {
     if (params_.sinks) sinks_ = loader.backend().make_vector(loader.values(params_.names.sinks, params_.heads));
     if (params_.alibi != 0.0f) slopes_ = loader.backend().make_vector(alibi_slopes(params_));
     if (!params_.q_k_norm) return;
-    q_norm_ = loader.head_norm(params_.q_k_norm->norm, head_norm_weight(params_, spec, true),
-                               params_.q_k_norm->query_factor);
+    q_norm_ =
+        loader.head_norm(params_.q_k_norm->norm, head_norm_weight(params_, spec, true), params_.q_k_norm->query_factor);
     k_norm_ = loader.head_norm(params_.q_k_norm->norm, head_norm_weight(params_, spec, false), 1.0f);
   }
 
@@ -165,9 +167,8 @@ class Attention final : public Block {
       backend.linear(*gate_.weight, {.norm = norm_.view(), .bias = gate_.bias.address()}, x, gate);
       backend.gate(gate, attended);
     }
-    backend.linear(*o_.weight,
-                   {.norm = sub_norm_.view(), .bias = o_.bias.address(), .accumulate = rows.accumulate}, attended,
-                   rows.output);
+    backend.linear(*o_.weight, {.norm = sub_norm_.view(), .bias = o_.bias.address(), .accumulate = rows.accumulate},
+                   attended, rows.output);
   }
 
   std::vector<backend::Linear*> linears() const override {
@@ -249,10 +250,10 @@ std::string key_of(const HeadNormParams& norm) {
 
 std::string key(const BlockSpec& block) {
   const AttentionParams& a = params_of(block);
-  std::string text = fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", a.heads, a.kv_heads, a.head_dim,
-                                 a.value_head_dim(), key_of(a.norm), a.scale, a.window, a.chunk, a.rope, a.rotary_pairs,
-                                 a.scales_query, a.softcap, a.clip, a.alibi, a.alibi_max, a.sinks,
-                                 static_cast<int>(a.gate));
+  std::string text =
+      fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", a.heads, a.kv_heads, a.head_dim,
+                  a.value_head_dim(), key_of(a.norm), a.scale, a.window, a.chunk, a.rope, a.rotary_pairs,
+                  a.scales_query, a.softcap, a.clip, a.alibi, a.alibi_max, a.sinks, static_cast<int>(a.gate));
   text += fmt::format(" {} {} {}", static_cast<int>(a.fused), a.names.norm.empty(), a.input_width);
   if (a.q_k_norm) text += key_of(*a.q_k_norm);
   if (!a.names.sub_norm.empty()) text += " sub " + key_of(a.sub_norm);

@@ -52,17 +52,17 @@ struct AttentionParams {
   std::int64_t value_dim = 0;  // of a value and of a head's output; 0 = head_dim
   NormSpec norm;               // of the input
   std::optional<HeadNormParams> q_k_norm;
-  int rope = 0;               // which of ModelSpec::ropes rotates queries and keys; -1 = they are not rotated
-  bool rotary_pairs = false;  // the file has rotated rows as pairs (2i, 2i + 1); loading puts them as halves
-  bool scales_query = false;  // by position: ModelSpec::query_scale
-  float scale = 0.0f;         // factor of q k^T
-  float softcap = 0.0f;       // scores s become softcap * tanh(s / softcap); 0 = as they are (Gemma 2)
-  float clip = 0.0f;          // q, k and v are clamped to [-clip, clip] before norms and rotation; 0 = not
-  float alibi = 0.0f;         // factor of the slopes of ALiBi (arXiv:2108.12409); 0 = none
-  float alibi_max = 8.0f;     // the steepest slope is 2^(-alibi_max / heads)
-  bool sinks = false;         // each head has a logit of no token (arXiv:2309.17453)
-  std::int64_t window = 0;    // a token sees itself and the window - 1 tokens before it; 0 = all
-  std::int64_t chunk = 0;     // a token sees those of its own chunk of so many positions; 0 = all
+  int rope = 0;                         // which of ModelSpec::ropes rotates queries and keys; -1 = they are not rotated
+  bool rotary_pairs = false;            // the file has rotated rows as pairs (2i, 2i + 1); loading puts them as halves
+  bool scales_query = false;            // by position: ModelSpec::query_scale
+  float scale = 0.0f;                   // factor of q k^T
+  float softcap = 0.0f;                 // scores s become softcap * tanh(s / softcap); 0 = as they are (Gemma 2)
+  float clip = 0.0f;                    // q, k and v are clamped to [-clip, clip] before norms and rotation; 0 = not
+  float alibi = 0.0f;                   // factor of the slopes of ALiBi (arXiv:2108.12409); 0 = none
+  float alibi_max = 8.0f;               // the steepest slope is 2^(-alibi_max / heads)
+  bool sinks = false;                   // each head has a logit of no token (arXiv:2309.17453)
+  std::int64_t window = 0;              // a token sees itself and the window - 1 tokens before it; 0 = all
+  std::int64_t chunk = 0;               // a token sees those of its own chunk of so many positions; 0 = all
   OutputGate gate = OutputGate::kNone;  // factors sigmoid(gate(norm(x))) of the heads' output
   NormSpec sub_norm;                    // of the heads' output before o (BitNet), if it has a name
   // Width of BlockRows::input, which attention reads without a norm instead of the residual; 0 = it reads the residual.

@@ -93,13 +93,13 @@ class Mlp final : public Block {
   void run_in_parts(backend::Backend& backend, const BlockRows& rows) const {
     RowSpace space = rows.space;
     const backend::DeviceView up = space.take(products_.up.weight->n()), hidden = space.take(params_.width);
-    backend.linear(*products_.up.weight, {.norm = norm_.view(), .bias = products_.up.bias.address()}, rows.residual, up);
+    backend.linear(*products_.up.weight, {.norm = norm_.view(), .bias = products_.up.bias.address()}, rows.residual,
+                   up);
     backend.activate({.activation = params_.activation, .parameters = params_.parameters, .gated = params_.gated}, up,
                      hidden);
-    backend.linear(
-        *products_.down.weight,
-        {.norm = sub_norm_.view(), .bias = products_.down.bias.address(), .accumulate = rows.accumulate}, hidden,
-        rows.output);
+    backend.linear(*products_.down.weight,
+                   {.norm = sub_norm_.view(), .bias = products_.down.bias.address(), .accumulate = rows.accumulate},
+                   hidden, rows.output);
   }
 
   MlpParams params_;
@@ -137,9 +137,11 @@ BlockWorkspace workspace(const BlockSpec& block) {
 std::vector<BlockWeight> weights(const BlockSpec& block, const ModelSpec& spec, const HasTensor& has) {
   const MlpParams& m = params_of(block);
   std::vector<BlockWeight> all;
-  if (!m.names.norm.empty() && m.norm.weight) all.push_back({.role = "ffn_norm", .name = m.names.norm, .rows = spec.hidden_size});
+  if (!m.names.norm.empty() && m.norm.weight)
+    all.push_back({.role = "ffn_norm", .name = m.names.norm, .rows = spec.hidden_size});
   for (BlockWeight& weight : up_weights(m, spec, has)) all.push_back(std::move(weight));
-  if (!m.names.sub_norm.empty() && m.sub_norm.weight) all.push_back({.role = "ffn_sub_norm", .name = m.names.sub_norm, .rows = m.width});
+  if (!m.names.sub_norm.empty() && m.sub_norm.weight)
+    all.push_back({.role = "ffn_sub_norm", .name = m.names.sub_norm, .rows = m.width});
   all.push_back(down_weight(m, spec));
   return all;
 }

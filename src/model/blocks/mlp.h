@@ -29,7 +29,7 @@ struct MlpParams {
   std::int64_t width = 0;
   bool gated = true;  // activation(gate) * up, else activation(up)
   backend::Activation activation = backend::Activation::kSilu;
-  // Of kXielu. If names.xielu is set, the file has them.
+  // Only xIELU has parameters. If names.xielu is set, the file has them.
   backend::ActivationParameters parameters = {};
   NormSpec norm;
   NormSpec sub_norm;  // of what goes into down (BitNet), if it has a name

@@ -31,8 +31,9 @@ void check_count(const std::string& file, std::string_view field, std::int64_t v
 void check_factors(const std::string& file, std::string_view field, const std::vector<double>& factors,
                    std::int64_t rotated) {
   if (!factors.empty() && std::ssize(factors) != rotated / 2) {
-    throw_load_error(ErrorCode::kBadFile, std::string(field), "{}: {}: {} factors for {} rotated dimensions, expected {}",
-                     file, field, factors.size(), rotated, rotated / 2);
+    throw_load_error(ErrorCode::kBadFile, std::string(field),
+                     "{}: {}: {} factors for {} rotated dimensions, expected {}", file, field, factors.size(), rotated,
+                     rotated / 2);
   }
   for (const double factor : factors) check_positive(file, field, factor);
 }

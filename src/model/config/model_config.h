@@ -53,10 +53,10 @@ struct ModelConfig {
   std::vector<std::int64_t> layer_heads, layer_kv_heads, layer_ffn;
   RopeConfig rope;
   std::optional<RopeConfig> sliding_rope;  // of layers with a window, where they rotate otherwise
-  std::string activation;               // as in config.json: "silu", "gelu_new", "gelu_pytorch_tanh", "gelu", ...
-  std::int64_t sliding_window = 0;      // tokens, 0 = full attention
-  std::vector<bool> layer_uses_window;  // by layer; empty = all layers
-  bool tie_word_embeddings = false;     // GGUF: true when output.weight is absent
+  std::string activation;                  // as in config.json: "silu", "gelu_new", "gelu_pytorch_tanh", "gelu", ...
+  std::int64_t sliding_window = 0;         // tokens, 0 = full attention
+  std::vector<bool> layer_uses_window;     // by layer; empty = all layers
+  bool tie_word_embeddings = false;        // GGUF: true when output.weight is absent
   bool attention_bias = false, mlp_bias = false;
   bool head_norms = false;   // GGUF: there are norms of heads
   bool second_norm = false;  // GGUF: there is an attn_norm_2

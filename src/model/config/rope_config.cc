@@ -13,7 +13,8 @@ using checkpoint::ConfigView;
 using checkpoint::JsonFields;
 using checkpoint::quote_name;
 
-constexpr ConfigField kTheta{.json = {"rope_theta", "rotary_emb_base", "rope_freq_constant"}, .gguf = {"rope.freq_base"}};
+constexpr ConfigField kTheta{.json = {"rope_theta", "rotary_emb_base", "rope_freq_constant"},
+                             .gguf = {"rope.freq_base"}};
 constexpr ConfigField kSlidingTheta{.json = {"rope_local_base_freq"}, .gguf = {"rope.freq_base_swa"}, .neutral = "*"};
 constexpr ConfigField kParameters{.json = {"rope_parameters", "rope_scaling"}};
 constexpr ConfigField kPartial{.json = {"partial_rotary_factor", "rotary_pct", "rope_pct"}, .neutral = "1.0"};
@@ -171,10 +172,10 @@ void read_rope(ConfigView& view, ModelConfig& config) {
 }
 
 std::span<const ConfigField> rope_fields() {
-  static constexpr ConfigField kFields[] = {kTheta,      kSlidingTheta,      kParameters, kPartial, kOriginalContext,
-                                            kDimensions, kSlidingDimensions, kOldLinear,  kType,    kFactor,
-                                            kOriginal,   kBetaFast,          kBetaSlow,   kMagnitude,
-                                            kYarnMagnitude, kYarnMultiplier};
+  static constexpr ConfigField kFields[] = {
+      kTheta,         kSlidingTheta,  kParameters, kPartial,  kOriginalContext, kDimensions, kSlidingDimensions,
+      kOldLinear,     kType,          kFactor,     kOriginal, kBetaFast,        kBetaSlow,   kMagnitude,
+      kYarnMagnitude, kYarnMultiplier};
   return kFields;
 }
 

@@ -19,21 +19,25 @@ using checkpoint::kMaxCount;
 
 constexpr ConfigField kVocabulary{.json = {"vocab_size"}, .gguf = {"vocab_size"}};
 constexpr ConfigField kHidden{.json = {"hidden_size", "n_embd", "d_model", "model_dim"}, .gguf = {"embedding_length"}};
-constexpr ConfigField kLayers{.json = {"num_hidden_layers", "n_layer", "n_layers", "num_layers", "num_transformer_layers"},
-                              .gguf = {"block_count"}};
-constexpr ConfigField kHeads{.json = {"num_attention_heads", "n_head", "n_heads", "num_heads", "attention_heads", "num_query_heads"},
-                             .gguf = {"attention.head_count"}};
+constexpr ConfigField kLayers{
+    .json = {"num_hidden_layers", "n_layer", "n_layers", "num_layers", "num_transformer_layers"},
+    .gguf = {"block_count"}};
+constexpr ConfigField kHeads{
+    .json = {"num_attention_heads", "n_head", "n_heads", "num_heads", "attention_heads", "num_query_heads"},
+    .gguf = {"attention.head_count"}};
 constexpr ConfigField kKvHeads{.json = {"num_key_value_heads", "num_kv_heads"}, .gguf = {"attention.head_count_kv"}};
 constexpr ConfigField kHeadDim{.json = {"head_dim"}, .gguf = {"attention.key_length"}};
 // Not `v_head_dim` of config.json: what it means differs from family to family, so that theirs is theirs to read.
 constexpr ConfigField kValueDim{.gguf = {"attention.value_length"}};
-constexpr ConfigField kContext{.json = {"max_position_embeddings", "n_positions", "n_ctx", "max_seq_len", "seq_length", "max_context_length"},
-                               .gguf = {"context_length"}};
+constexpr ConfigField kContext{
+    .json = {"max_position_embeddings", "n_positions", "n_ctx", "max_seq_len", "seq_length", "max_context_length"},
+    .gguf = {"context_length"}};
 constexpr ConfigField kFfn{.json = {"intermediate_size", "n_inner", "ffn_dim"}, .gguf = {"feed_forward_length"}};
-constexpr ConfigField kNormEps{.json = {"rms_norm_eps", "layer_norm_epsilon", "layer_norm_eps", "norm_eps",
-                                        "norm_epsilon"},
-                               .gguf = {"attention.layer_norm_rms_epsilon", "attention.layer_norm_epsilon"}};
-constexpr ConfigField kActivation{.json = {"hidden_activation", "hidden_act", "activation_function", "activation_fn_name"}};
+constexpr ConfigField kNormEps{
+    .json = {"rms_norm_eps", "layer_norm_epsilon", "layer_norm_eps", "norm_eps", "norm_epsilon"},
+    .gguf = {"attention.layer_norm_rms_epsilon", "attention.layer_norm_epsilon"}};
+constexpr ConfigField kActivation{
+    .json = {"hidden_activation", "hidden_act", "activation_function", "activation_fn_name"}};
 constexpr ConfigField kTied{.json = {"tie_word_embeddings"}};
 constexpr ConfigField kAttentionBias{.json = {"attention_bias"}};
 constexpr ConfigField kMlpBias{.json = {"mlp_bias"}};

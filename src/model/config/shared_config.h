@@ -22,8 +22,8 @@ struct ConfigDefaults {
   bool attention_bias = false, mlp_bias = false;  // config.json only
   // Feed-forward size in multiples of the hidden size; 0 = the configuration must have it.
   std::int64_t ffn_factor = 0;
-  bool rotary = true;   // positions are rotary, so the rope fields are read
-  bool windows = true;  // a window applies unless use_sliding_window is false
+  bool rotary = true;              // positions are rotary, so the rope fields are read
+  bool windows = true;             // a window applies unless use_sliding_window is false
   std::int64_t window_period = 0;  // every so-manieth layer sees all tokens where the file is silent; 0 = none does
   // Code that auto_map names does what this family does; if false, auto_map is an error.
   bool code_is_known = false;

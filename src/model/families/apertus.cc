@@ -1,4 +1,5 @@
-// Apertus (arXiv:2509.14233): Llama's layer with norms of heads and an MLP of xIELU, whose parameters each layer learns.
+// Apertus (arXiv:2509.14233): Llama's layer with norms of heads and an MLP of xIELU, whose parameters each layer
+// learns.
 #include "model/llama_spec.h"
 
 namespace millrace::model::families {
@@ -14,7 +15,8 @@ void read_parameters(checkpoint::ConfigView& view, ModelSpec& spec) {
   const auto list = [&](const ConfigField& field) {
     auto values = view.numbers(field);
     if (!values || values->size() != spec.layers.size()) {
-      view.bad_value(field, fmt::format("expected {} numbers, found {}", spec.layers.size(), values ? values->size() : 0));
+      view.bad_value(field,
+                     fmt::format("expected {} numbers, found {}", spec.layers.size(), values ? values->size() : 0));
     }
     return *std::move(values);
   };

@@ -40,7 +40,8 @@ ModelFamily bloom() {
                        .rotary = false},
           .fields = {kNormedResidual},
           .spec = [](checkpoint::ConfigView& view, const ModelConfig& config) {
-            if (view.boolean(kNormedResidual).value_or(false)) view.unsupported(kNormedResidual, "true is not supported");
+            if (view.boolean(kNormedResidual).value_or(false))
+              view.unsupported(kNormedResidual, "true is not supported");
             ModelSpec spec = llama_spec(view, config);
             spec.names.embedding_norm = "token_embd_norm";
             use_layer_norms(spec, true);

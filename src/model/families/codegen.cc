@@ -7,7 +7,10 @@ ModelFamily codegen() {
   return {.name = "codegen",
           .hf = {"CodeGenForCausalLM"},
           .gguf = {},
-          .defaults = {.activation = "gelu_new", .json = R"({"rotary_dim": 64})", .norm_eps = 1e-5, .mlp_bias = true,
+          .defaults = {.activation = "gelu_new",
+                       .json = R"({"rotary_dim": 64})",
+                       .norm_eps = 1e-5,
+                       .mlp_bias = true,
                        .ffn_factor = 4},
           .spec = [](checkpoint::ConfigView& view, const ModelConfig& config) {
             ModelSpec spec = gptj_spec(view, config);

@@ -9,18 +9,19 @@ constexpr checkpoint::ConfigField kHeadNorm{.json = {"use_qk_norm"}, .neutral = 
 }  // namespace
 
 ModelFamily cohere() {
-  return {.name = "cohere",
-          .hf = {"CohereForCausalLM"},
-          .gguf = {"command-r"},
-          .defaults = {.json = R"({"logit_scale": 0.0625, "rope_theta": 500000.0})", .norm_eps = 1e-5, .tied_head = true},
-          .fields = {kLogitScale, kHeadNorm},
-          .spec = [](checkpoint::ConfigView& view, const ModelConfig& config) {
-            ModelSpec spec = cohere_spec(view, config);
-            if (!view.boolean(kHeadNorm).value_or(config.head_norms)) return spec;
-            add_head_norms(spec);
-            each_attention(spec, [](AttentionParams& a) { a.q_k_norm->own_weights = true; });
-            return spec;
-          }};
+  return {
+      .name = "cohere",
+      .hf = {"CohereForCausalLM"},
+      .gguf = {"command-r"},
+      .defaults = {.json = R"({"logit_scale": 0.0625, "rope_theta": 500000.0})", .norm_eps = 1e-5, .tied_head = true},
+      .fields = {kLogitScale, kHeadNorm},
+      .spec = [](checkpoint::ConfigView& view, const ModelConfig& config) {
+        ModelSpec spec = cohere_spec(view, config);
+        if (!view.boolean(kHeadNorm).value_or(config.head_norms)) return spec;
+        add_head_norms(spec);
+        each_attention(spec, [](AttentionParams& a) { a.q_k_norm->own_weights = true; });
+        return spec;
+      }};
 }
 
 }  // namespace millrace::model::families

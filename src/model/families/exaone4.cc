@@ -1,5 +1,5 @@
-// EXAONE 4 (arXiv:2507.11407): norms behind the blocks alone and of heads; where some layers have windows, the others do
-// not rotate.
+// EXAONE 4 (arXiv:2507.11407): norms behind the blocks alone and of heads; where some layers have windows, the others
+// do not rotate.
 #include "model/llama_spec.h"
 
 namespace millrace::model::families {

@@ -1,5 +1,5 @@
-// Falcon (arXiv:2311.16867): 7B with one key/value head, attention and MLP in parallel behind one layer norm; 40B and 11B
-// with a norm for each or one; RW with ALiBi, one after the other.
+// Falcon (arXiv:2311.16867): 7B with one key/value head, attention and MLP in parallel behind one layer norm; 40B and
+// 11B with a norm for each or one; RW with ALiBi, one after the other.
 #include "model/llama_spec.h"
 
 namespace millrace::model::families {

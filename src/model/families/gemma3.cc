@@ -20,7 +20,8 @@ ModelFamily gemma3() {
           .spec = [](checkpoint::ConfigView& view, const ModelConfig& read) {
             ModelConfig config = read;
             // Older GGUF files do not say that the layers with a window rotate otherwise.
-            if (!config.sliding_rope) config.sliding_rope = RopeConfig{.theta = 10000.0, .dim = config.rope.dim, .scaling = {}};
+            if (!config.sliding_rope)
+              config.sliding_rope = RopeConfig{.theta = 10000.0, .dim = config.rope.dim, .scaling = {}};
             ModelSpec spec = gemma2_spec(view, config, 62);
             add_head_norms(spec);
             use_offset_norms(spec, view.gguf());

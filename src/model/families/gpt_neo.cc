@@ -8,7 +8,7 @@ namespace {
 using checkpoint::ConfigField;
 
 constexpr ConfigField kWindow{.json = {"window_size"}, .neutral = "*"};
-constexpr ConfigField kKinds{.json = {"attention_types"}, .neutral = "*"};  // [[["global", "local"], 12]]
+constexpr ConfigField kKinds{.json = {"attention_types"}, .neutral = "*"};    // [[["global", "local"], 12]]
 constexpr ConfigField kLayers{.json = {"attention_layers"}, .neutral = "*"};  // one entry a layer
 
 // Which layers are local.

@@ -1,5 +1,5 @@
-// GPT-NeoX and Pythia (arXiv:2204.06745, arXiv:2304.01373): layer norms, biases everywhere, attention and MLP in parallel,
-// each behind its own norm, partial rotation.
+// GPT-NeoX and Pythia (arXiv:2204.06745, arXiv:2304.01373): layer norms, biases everywhere, attention and MLP in
+// parallel, each behind its own norm, partial rotation.
 #include "model/llama_spec.h"
 
 namespace millrace::model::families {
@@ -16,9 +16,8 @@ void name_hf(ModelSpec& spec) {
   spec.names.ignored = {"*.attention.bias", "*.attention.masked_bias", "*.rotary_emb.inv_freq"};
   each_attention(spec, [&](AttentionParams& a) {
     a.fused = FusedQkv::kGrouped;
-    a.names = {.norm = layer + "input_layernorm",
-               .qkv = layer + "attention.query_key_value",
-               .o = layer + "attention.dense"};
+    a.names = {
+        .norm = layer + "input_layernorm", .qkv = layer + "attention.query_key_value", .o = layer + "attention.dense"};
   });
   each_mlp(spec, [&](MlpParams& mlp) {
     mlp.names = {.norm = layer + "post_attention_layernorm",

@@ -25,7 +25,8 @@ ModelFamily granite_swa() {
             ModelSpec spec = granite_spec(view, config);
             if (view.gguf()) keep_rotary_pairs(spec);
             each_attention(spec, [](AttentionParams& a) { a.sinks = true; });
-            std::vector<double> thetas = view.gguf() ? std::vector<double>() : view.numbers(kThetas).value_or(std::vector<double>());
+            std::vector<double> thetas =
+                view.gguf() ? std::vector<double>() : view.numbers(kThetas).value_or(std::vector<double>());
             for (const bool rotates : view.booleans(kThetas).value_or(std::vector<bool>())) {
               thetas.push_back(rotates ? config.rope.theta : 0.0);
             }

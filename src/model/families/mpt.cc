@@ -46,12 +46,17 @@ ModelFamily mpt() {
   return {.name = "mpt",
           .hf = {"MptForCausalLM", "MPTForCausalLM"},
           .gguf = {"mpt"},
-          .defaults = {.activation = "gelu", .norm_eps = 1e-5, .tied_head = true, .ffn_factor = 4, .rotary = false,
+          .defaults = {.activation = "gelu",
+                       .norm_eps = 1e-5,
+                       .tied_head = true,
+                       .ffn_factor = 4,
+                       .rotary = false,
                        .code_is_known = true},
           .fields = {kAttention, kExpansion, kNoBias, kSlopes, kClip},
           .spec = [](checkpoint::ConfigView& view, const ModelConfig& read) {
             ModelConfig config = read;
-            if (const auto ratio = view.integer(kExpansion, {1, 1024})) config.intermediate_size = *ratio * config.hidden_size;
+            if (const auto ratio = view.integer(kExpansion, {1, 1024}))
+              config.intermediate_size = *ratio * config.hidden_size;
             view.has(kNoBias);
             ModelSpec spec = llama_spec(view, config);
             use_layer_norms(spec, false);

@@ -17,15 +17,16 @@ constexpr ConfigField kTied{.json = {"share_input_output_layers"}, .neutral = "*
 std::vector<std::int64_t> widths_of(checkpoint::ConfigView& view, const ModelConfig& config) {
   const auto multipliers = view.numbers(kMultipliers);
   if (!multipliers || std::ssize(*multipliers) != config.n_layers) {
-    view.bad_value(kMultipliers, fmt::format("{} entries for {} layers", multipliers ? multipliers->size() : 0,
-                                             config.n_layers));
+    view.bad_value(kMultipliers,
+                   fmt::format("{} entries for {} layers", multipliers ? multipliers->size() : 0, config.n_layers));
   }
   const std::int64_t divisor = view.integer(kDivisor, {1, 65536}).value_or(256);
   std::vector<std::int64_t> widths;
   for (const double multiplier : *multipliers) {
     const double exact = multiplier * static_cast<double>(config.hidden_size);
     if (!(exact >= 1.0 && exact <= 1e9)) view.bad_value(kMultipliers, fmt::format("{} is out of range", multiplier));
-    auto width = std::max(divisor, static_cast<std::int64_t>(exact + static_cast<double>(divisor) / 2.0) / divisor * divisor);
+    auto width =
+        std::max(divisor, static_cast<std::int64_t>(exact + static_cast<double>(divisor) / 2.0) / divisor * divisor);
     if (static_cast<double>(width) < 0.9 * exact) width += divisor;
     widths.push_back(width);
   }

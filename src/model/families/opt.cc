@@ -1,5 +1,5 @@
-// OPT (arXiv:2205.01068): layer norms, learned positions from row 2 on, biases everywhere, an MLP of ReLU; 350M with norms
-// behind the sums and embeddings of another size.
+// OPT (arXiv:2205.01068): layer norms, learned positions from row 2 on, biases everywhere, an MLP of ReLU; 350M with
+// norms behind the sums and embeddings of another size.
 #include "model/llama_spec.h"
 
 namespace millrace::model::families {

@@ -1,5 +1,5 @@
-// Persimmon and Fuyu's text model (Adept): layer norms, also of heads, biases everywhere, an MLP of squared ReLU, rotation
-// of half a head.
+// Persimmon and Fuyu's text model (Adept): layer norms, also of heads, biases everywhere, an MLP of squared ReLU,
+// rotation of half a head.
 #include "model/llama_spec.h"
 
 namespace millrace::model::families {

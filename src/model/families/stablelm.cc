@@ -1,5 +1,5 @@
-// StableLM (arXiv:2402.17834): Llama's layer with layer norms and partial rotation; 2 12B in parallel behind one norm, and
-// with layer norms of heads, each with weights of its own.
+// StableLM (arXiv:2402.17834): Llama's layer with layer norms and partial rotation; 2 12B in parallel behind one norm,
+// and with layer norms of heads, each with weights of its own.
 #include "model/llama_spec.h"
 
 namespace millrace::model::families {
@@ -8,7 +8,7 @@ namespace {
 using checkpoint::ConfigField;
 
 constexpr ConfigField kParallel{.json = {"use_parallel_residual"}, .gguf = {"use_parallel_residual"}};
-constexpr ConfigField kHeadNorm{.json = {"qk_layernorm"}};                  // in GGUF the tensors tell
+constexpr ConfigField kHeadNorm{.json = {"qk_layernorm"}};              // in GGUF the tensors tell
 constexpr ConfigField kBias{.json = {"use_qkv_bias"}, .neutral = "*"};  // the tensors tell
 
 }  // namespace

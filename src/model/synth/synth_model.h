@@ -35,7 +35,7 @@ struct SynthOptions {
 // container, names or threads: two files of one seed hold the same model, rounded differently.
 struct SynthTensor {
   checkpoint::TensorSpec spec;
-  std::string stream;          // name of the stream of random numbers; empty = all values are `constant` (norms)
+  std::string stream;  // name of the stream of random numbers; empty = all values are `constant` (norms)
   float constant = 1.0f;
   float deviation = 0.0f;      // standard deviation of the normal distribution
   std::int64_t pair_rows = 0;  // head_dim if the file stores rotary pairs as adjacent rows, all of a head, else 0
@@ -54,11 +54,6 @@ struct SynthModel {
   std::uint64_t bytes() const noexcept;  // of all tensors
   std::int64_t parameters() const noexcept;
 };
-
-// Lays out a model. Matrices whose rows are no whole blocks of the format are stored as q8_0, or as f16 if these do not
-// fit either. kInvalidArgument for a format that the container cannot store.
-Result<SynthModel> plan_synth(const SynthShape& shape, checkpoint::Checkpoint::Container container,
-                              SynthOptions options);
 
 // Writes the model to `path`: a file or, for safetensors, a directory, which is created. `progress` gets the bytes of
 // tensors written so far, on the calling thread. Takes some MiB per thread.

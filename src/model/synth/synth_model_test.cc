@@ -1,4 +1,4 @@
-#include "model/synth/synth_model.h"
+#include "model/synth/synth_plan.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

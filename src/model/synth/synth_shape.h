@@ -18,7 +18,7 @@ struct SynthShape {
   bool tied_head = true;
   // Fields of the family beside these, as JSON objects: of config.json, and of GGUF after "<architecture>.".
   std::string_view json = {}, gguf = {};
-  bool fused = false;  // Q, K and V are one tensor, gate and up another
+  bool fused = false;     // Q, K and V are one tensor, gate and up another
   std::string_view like;  // the published model of these dimensions; empty = none
 };
 

@@ -24,7 +24,7 @@ class TestRunner {
     std::string isa;
     DType kv = DType::kF32;
     backend::MatmulPrecision precision = backend::MatmulPrecision::kAuto;
-    std::int64_t max_length = 0;  // 0 = the model's
+    std::int64_t max_length = 0;     // 0 = the model's
     bool rotates_by_length = false;  // each sequence as one of its own length, not of max_length
   };
 

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <thread>
 
-#include "model/synth/synth_model.h"
+#include "model/synth/synth_plan.h"
 #include "text/testing/vocabularies.h"
 
 namespace millrace::api {

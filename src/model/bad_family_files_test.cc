@@ -1,0 +1,98 @@
+// Golden files of families with one thing wrong: rejected whole, naming the field or the tensor.
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "model/testing/runner.h"
+
+namespace millrace::model {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+const fs::path kFamilies = fs::path(MILLRACE_TEST_DATA) / "../golden/families";
+
+// Loads the family with the configuration that `change` makes of its own.
+std::string outcome(const std::string& family, const std::function<void(Json&)>& change) {
+  const fs::path folder = fs::path(testing::TempDir()) / ("bad_" + family);
+  fs::create_directories(folder);
+  Json config = Json::parse(std::ifstream(kFamilies / family / "config.json"));
+  change(config);
+  std::ofstream(folder / "config.json") << config;
+  fs::copy_file(kFamilies / family / "model.safetensors", folder / "model.safetensors",
+                fs::copy_options::overwrite_existing);
+  try {
+    TestRunner runner(folder, {.max_length = 32});
+    return "good";
+  } catch (const LoadError& failure) {
+    std::string message = failure.error().message;
+    if (const auto at = message.find(folder.string()); at != std::string::npos) message.erase(at, folder.string().size());
+    return message;
+  }
+}
+
+TEST(BadFamilyFiles, AreRejectedByTheirFields) {
+  const auto with = [](const char* family, const char* field, const Json& value) {
+    return outcome(family, [&](Json& config) { config[field] = value; });
+  };
+  EXPECT_EQ(outcome("exaone4", [](Json&) {}), "good");
+  EXPECT_EQ(with("exaone4", "layer_types", {"full_attention", "sliding_attention"}),
+            "/config.json: layer_types: 2 entries for 3 layers");
+  EXPECT_EQ(with("exaone4", "layer_types", {"full_attention", "sliding_attention", "linear_attention"}),
+            "/config.json: layer_types: only full_attention and sliding_attention are supported, found 'linear_attention'");
+  EXPECT_EQ(with("gemma2", "sliding_window", 0), "/config.json: sliding_window: expected 1 to 2147483647, found 0");
+  EXPECT_EQ(with("gemma2", "attn_logit_softcapping", -50.0),
+            "/config.json: attn_logit_softcapping: expected a positive number, found -50");
+  EXPECT_EQ(with("smollm3", "no_rope_layers", {1, 1}), "/config.json: no_rope_layers: 2 entries for 4 layers");
+  EXPECT_EQ(with("granite_swa", "layer_rope_theta", {10000.0}),
+            "/config.json: layer_rope_theta: 1 entries for 3 layers");
+  EXPECT_EQ(with("openelm", "ffn_multipliers", {0.5}), "/config.json: ffn_multipliers: 1 entries for 3 layers");
+  EXPECT_EQ(with("openelm", "num_query_heads", {2, 4}), "/config.json: num_query_heads: 2 entries for 3 layers");
+  EXPECT_EQ(with("gpt_neo", "attention_types", Json::parse(R"([[["global", "local"], 7]])")),
+            "/config.json: attention_types: expected 1 to 2 times");
+}
+
+TEST(BadFamilyFiles, FactorsMustBeOnePairOfDimensionsEach) {
+  const auto with = [](const char* list, const Json& factors) {
+    return outcome("phi3_longrope", [&](Json& config) { config["rope_parameters"][list] = factors; });
+  };
+  EXPECT_EQ(with("short_factor", {1.0, 2.0, 3.0}),
+            "/config.json: rope scaling short_factor: 3 factors for 8 rotated dimensions, expected 4");
+  EXPECT_EQ(with("long_factor", {1.0, 2.0, 3.0, 4.0, 5.0}),
+            "/config.json: rope scaling long_factor: 5 factors for 8 rotated dimensions, expected 4");
+  EXPECT_EQ(with("long_factor", {1.0, 2.0, 0.0, 4.0}),
+            "/config.json: rope scaling long_factor: expected a positive number, found 0");
+  EXPECT_EQ(with("long_factor", "none"),
+            "/config.json: rope_parameters.long_factor: expected a list of numbers, found string");
+}
+
+TEST(BadFamilyFiles, FusedTensorsMustHaveTheRowsOfTheirParts) {
+  EXPECT_EQ(outcome("phi3", [](Json& config) { config["num_key_value_heads"] = 3; }),
+            ": tensor 'model.layers.0.self_attn.qkv_proj.weight' has shape [80, 48]; expected [96, 48]");
+  EXPECT_EQ(outcome("phi3", [](Json& config) { config["intermediate_size"] = 22; }),
+            ": tensor 'model.layers.0.mlp.gate_up_proj.weight' has shape [40, 48]; expected [44, 48]");
+  EXPECT_EQ(outcome("codegen", [](Json& config) { config["n_head"] = 6; }),
+            "n_heads is 6: must be a multiple of 4 and the number of key/value heads");
+}
+
+// A tower of images without the text model that the configuration promises.
+TEST(BadFamilyFiles, OtherModalitiesAloneAreNoModel) {
+  const auto checkpoint = checkpoint::open_checkpoint(Env::system(), (kFamilies / "gemma3").string()).or_throw();
+  std::erase_if(checkpoint->tensors, [](const auto& tensor) { return tensor.name.starts_with("language_model."); });
+  checkpoint->tensor_index.clear();
+  for (std::size_t i = 0; i < checkpoint->tensors.size(); ++i) checkpoint->tensor_index[checkpoint->tensors[i].name] = i;
+  const auto backend = backend::make_test_backend(1);
+  try {
+    Transformer transformer(*checkpoint, make_spec(*checkpoint).or_throw(), *backend, {});
+    FAIL() << "loaded";
+  } catch (const LoadError& failure) {
+    EXPECT_NE(failure.error().message.find("tensor 'model.embed_tokens.weight' is missing"), std::string::npos)
+        << failure.error().message;
+  }
+}
+
+}  // namespace
+}  // namespace millrace::model
