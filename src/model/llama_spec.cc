@@ -81,10 +81,6 @@ void vary_layers(ModelSpec& spec, const ModelConfig& config) {
     const bool uses_window = config.layer_uses_window.empty() || config.layer_uses_window[i];
     attention.window = uses_window ? config.sliding_window : 0;
     if (config.sliding_rope && attention.window > 0) attention.rope = 1;
-    // A layer may lack one of the two, which then has no heads or no width.
-    if (attention.heads == 0 || attention.kv_heads == 0)
-      std::erase_if(layer.blocks, [](BlockSpec& block) { return block.find<AttentionParams>() != nullptr; });
-    if (layer.blocks.back().find<MlpParams>() != nullptr && layer.get<MlpParams>().width == 0) layer.blocks.pop_back();
   }
 }
 

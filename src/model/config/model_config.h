@@ -49,7 +49,7 @@ struct ModelConfig {
   std::int64_t value_dim = 0;       // of a value; head_dim unless the file has it
   std::int64_t context_length = 0;  // tokens that the model was trained for
   double norm_eps = 1e-5;
-  // Where layers differ, one entry for each; empty where all have what stands above. Layers without attention have 0.
+  // Where layers differ, one entry for each; empty where all have what stands above.
   std::vector<std::int64_t> layer_heads, layer_kv_heads, layer_ffn;
   RopeConfig rope;
   std::optional<RopeConfig> sliding_rope;  // of layers with a window, where they rotate otherwise

@@ -73,13 +73,10 @@ std::int64_t largest_of(std::vector<std::int64_t> counts, std::vector<std::int64
 }
 
 void read_heads(ConfigView& view, ModelConfig& config) {
-  constexpr checkpoint::IntegerRange kNoneOrMore{0, kMaxCount};
-  const auto heads = view.integers(kHeads, config.n_layers, kNoneOrMore);
+  const auto heads = view.integers(kHeads, config.n_layers, kCounts);
   config.n_heads = heads ? largest_of(*heads, config.layer_heads) : view.required_integer(kHeads, kCounts);
-  if (config.n_heads < 1) view.required_integer(kHeads, kCounts);
-  const auto kv_heads = view.integers(kKvHeads, config.n_layers, {0, config.n_heads});
+  const auto kv_heads = view.integers(kKvHeads, config.n_layers, {1, config.n_heads});
   config.n_kv_heads = kv_heads ? largest_of(*kv_heads, config.layer_kv_heads) : config.n_heads;
-  if (config.n_kv_heads < 1) view.bad_value(kKvHeads, fmt::format("expected 1 to {}, found 0", config.n_heads));
   const auto head_dim = view.integer(kHeadDim, kCounts), value_dim = view.integer(kValueDim, kCounts);
   const bool says_both = head_dim && (value_dim || !view.gguf());
   if (!says_both && config.hidden_size % config.n_heads != 0) {
@@ -96,9 +93,8 @@ void read_ffn(ConfigView& view, const ConfigDefaults& defaults, ModelConfig& con
   const bool stated = view.has(kFfn) || view.gguf() || defaults.ffn_factor == 0;
   if (!stated) {
     config.intermediate_size = defaults.ffn_factor * config.hidden_size;
-  } else if (const auto widths = view.integers(kFfn, config.n_layers, {0, kMaxCount})) {
+  } else if (const auto widths = view.integers(kFfn, config.n_layers, kCounts)) {
     config.intermediate_size = largest_of(*widths, config.layer_ffn);
-    if (config.intermediate_size < 1) view.required_integer(kFfn, kCounts);
   } else {
     config.intermediate_size = view.required_integer(kFfn, kCounts);
   }

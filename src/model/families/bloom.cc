@@ -6,7 +6,7 @@ namespace {
 
 constexpr checkpoint::ConfigField kNormedResidual{.json = {"apply_residual_connection_post_layernorm"}};
 
-void name_hf(ModelSpec& spec) {
+void name_bloom(ModelSpec& spec) {
   const std::string layer = "transformer.h.{}.";
   spec.names.embedding = "transformer.word_embeddings";
   spec.names.embedding_norm = "transformer.word_embeddings_layernorm";
@@ -51,7 +51,7 @@ ModelFamily bloom() {
               mlp.gated = false;
               mlp.activation = backend::Activation::kGeluTanh;
             });
-            if (!view.gguf()) name_hf(spec);
+            if (!view.gguf()) name_bloom(spec);
             return spec;
           }};
 }

@@ -4,7 +4,7 @@
 namespace millrace::model::families {
 namespace {
 
-constexpr checkpoint::ConfigField kBias{.json = {"use_bias"}, .neutral = "*"};  // the tensors tell
+constexpr checkpoint::ConfigField kErnieBias{.json = {"use_bias"}, .neutral = "*"};  // the tensors tell
 
 }  // namespace
 
@@ -16,9 +16,9 @@ ModelFamily ernie() {
                        .norm_eps = 1e-5,
                        .tied_head = true,
                        .code_is_known = true},
-          .fields = {kBias},
+          .fields = {kErnieBias},
           .spec = [](checkpoint::ConfigView& view, const ModelConfig& config) {
-            view.has(kBias);
+            view.has(kErnieBias);
             ModelSpec spec = llama_spec(view, config);
             keep_rotary_pairs(spec);
             return spec;

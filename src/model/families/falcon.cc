@@ -8,11 +8,11 @@ namespace {
 using checkpoint::ConfigField;
 
 constexpr ConfigField kNewDecoder{.json = {"new_decoder_architecture"}, .neutral = "*"};
-constexpr ConfigField kMultiQuery{.json = {"multi_query"}, .neutral = "*"};
-constexpr ConfigField kParallel{.json = {"parallel_attn"}, .neutral = "*"};
+constexpr ConfigField kFalconMultiQuery{.json = {"multi_query"}, .neutral = "*"};
+constexpr ConfigField kFalconParallel{.json = {"parallel_attn"}, .neutral = "*"};
 constexpr ConfigField kNorms{.json = {"num_ln_in_parallel_attn"}, .neutral = "*"};
 constexpr ConfigField kAlibi{.json = {"alibi"}, .neutral = "*"};
-constexpr ConfigField kBias{.json = {"bias"}, .neutral = "*"};  // the tensors tell
+constexpr ConfigField kFalconBias{.json = {"bias"}, .neutral = "*"};  // the tensors tell
 constexpr ConfigField kFfn{.json = {"ffn_hidden_size"}, .neutral = "*"};
 
 struct Variant {
@@ -20,18 +20,18 @@ struct Variant {
 };
 
 Variant variant_of(checkpoint::ConfigView& view, bool second_norm_in_gguf) {
-  view.has(kBias);
+  view.has(kFalconBias);
   if (view.gguf()) return {.two_norms = second_norm_in_gguf};
   Variant v{.new_decoder = view.boolean(kNewDecoder).value_or(false),
-            .multi_query = view.boolean(kMultiQuery).value_or(true),
-            .parallel = view.boolean(kParallel).value_or(true),
+            .multi_query = view.boolean(kFalconMultiQuery).value_or(true),
+            .parallel = view.boolean(kFalconParallel).value_or(true),
             .alibi = view.boolean(kAlibi).value_or(false)};
   const std::int64_t norms = view.integer(kNorms, {1, 2}).value_or(v.new_decoder ? 2 : 1);
   v.two_norms = v.new_decoder && norms == 2;
   return v;
 }
 
-void name_hf(ModelSpec& spec, const Variant& variant) {
+void name_falcon(ModelSpec& spec, const Variant& variant) {
   const std::string layer = "transformer.h.{}.";
   spec.names.embedding = "transformer.word_embeddings";
   spec.names.final_norm = "transformer.ln_f";
@@ -60,7 +60,7 @@ ModelFamily falcon() {
                        .tied_head = true,
                        .ffn_factor = 4,
                        .code_is_known = true},
-          .fields = {kNewDecoder, kMultiQuery, kParallel, kNorms, kAlibi, kBias, kFfn},
+          .fields = {kNewDecoder, kFalconMultiQuery, kFalconParallel, kNorms, kAlibi, kFalconBias, kFfn},
           .spec = [](checkpoint::ConfigView& view, const ModelConfig& read) {
             ModelConfig config = read;
             const Variant variant = variant_of(view, config.second_norm);
@@ -76,7 +76,7 @@ ModelFamily falcon() {
               each_attention(spec, [](AttentionParams& a) { a.names.norm = "blk.{}.attn_norm_2"; });
               each_mlp(spec, [](MlpParams& mlp) { mlp.names.norm = "blk.{}.attn_norm"; });
             }
-            if (!view.gguf()) name_hf(spec, variant);
+            if (!view.gguf()) name_falcon(spec, variant);
             if (variant.alibi) {
               rotate_nothing(spec);
               each_attention(spec, [](AttentionParams& a) { a.alibi = a.scale; });  // scaled with the scores

@@ -4,11 +4,11 @@
 namespace millrace::model::families {
 namespace {
 
-constexpr checkpoint::ConfigField kMultiQuery{.json = {"multi_query"}, .neutral = "true"};
+constexpr checkpoint::ConfigField kGptBigcodeMultiQuery{.json = {"multi_query"}, .neutral = "true"};
 
-std::vector<checkpoint::ConfigField> fields() {
+std::vector<checkpoint::ConfigField> gpt_bigcode_fields() {
   std::vector<checkpoint::ConfigField> all = gpt2_fields();
-  all.push_back(kMultiQuery);
+  all.push_back(kGptBigcodeMultiQuery);
   return all;
 }
 
@@ -25,11 +25,11 @@ ModelFamily gpt_bigcode() {
                        .mlp_bias = true,
                        .ffn_factor = 4,
                        .rotary = false},
-          .fields = fields(),
+          .fields = gpt_bigcode_fields(),
           .spec = [](checkpoint::ConfigView& view, const ModelConfig& read) {
             reject_gpt2_variants(view);
             ModelConfig config = read;
-            const bool one = view.gguf() || view.boolean(kMultiQuery).value_or(true);
+            const bool one = view.gguf() || view.boolean(kGptBigcodeMultiQuery).value_or(true);
             if (!view.gguf()) config.n_kv_heads = one ? 1 : config.n_heads;
             ModelSpec spec = gpt2_spec(view, config);
             if (!one) each_attention(spec, [](AttentionParams& a) { a.fused = FusedQkv::kGrouped; });

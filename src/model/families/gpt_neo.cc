@@ -39,7 +39,7 @@ std::vector<bool> local_layers(checkpoint::ConfigView& view, std::int64_t n_laye
   return local;
 }
 
-void name_hf(ModelSpec& spec) {
+void name_gpt_neo(ModelSpec& spec) {
   const std::string layer = "transformer.h.{}.";
   spec.names.embedding = "transformer.wte";
   spec.names.positions = "transformer.wpe";
@@ -74,7 +74,7 @@ ModelFamily gpt_neo() {
             ModelSpec spec = llama_spec(view, config);
             use_layer_norms(spec, true);
             use_learned_positions(spec);
-            name_hf(spec);
+            name_gpt_neo(spec);
             each_mlp(spec, [](MlpParams& mlp) { mlp.gated = false; });
             const std::int64_t window = view.required_integer(kWindow, checkpoint::kCounts);
             const std::vector<bool> local = local_layers(view, config.n_layers);

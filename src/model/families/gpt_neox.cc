@@ -5,10 +5,10 @@
 namespace millrace::model::families {
 namespace {
 
-constexpr checkpoint::ConfigField kParallel{
+constexpr checkpoint::ConfigField kGptNeoxParallel{
     .json = {"use_parallel_residual"}, .gguf = {"use_parallel_residual"}, .neutral = "true"};
 
-void name_hf(ModelSpec& spec) {
+void name_gpt_neox(ModelSpec& spec) {
   const std::string layer = "gpt_neox.layers.{}.";
   spec.names.embedding = "gpt_neox.embed_in";
   spec.names.final_norm = "gpt_neox.final_layer_norm";
@@ -37,7 +37,7 @@ ModelFamily gpt_neox() {
                        .norm_eps = 1e-5,
                        .attention_bias = true,
                        .mlp_bias = true},
-          .fields = {kParallel},
+          .fields = {kGptNeoxParallel},
           .spec = [](checkpoint::ConfigView& view, const ModelConfig& config) {
             ModelSpec spec = llama_spec(view, config);
             use_layer_norms(spec, true);
@@ -45,8 +45,8 @@ ModelFamily gpt_neox() {
               mlp.gated = false;
               if (view.gguf()) mlp.activation = backend::Activation::kGelu;
             });
-            if (view.boolean(kParallel).value_or(true)) run_in_parallel(spec);
-            if (!view.gguf()) name_hf(spec);
+            if (view.boolean(kGptNeoxParallel).value_or(true)) run_in_parallel(spec);
+            if (!view.gguf()) name_gpt_neox(spec);
             return spec;
           }};
 }

@@ -4,12 +4,12 @@
 namespace millrace::model::families {
 namespace {
 
-constexpr checkpoint::ConfigField kThetas{
+constexpr checkpoint::ConfigField kGraniteSwaThetas{
     .json = {"layer_rope_theta"}, .gguf = {"attention.rope_pattern"}, .neutral = "*"};
 
-std::vector<checkpoint::ConfigField> fields() {
+std::vector<checkpoint::ConfigField> granite_swa_fields() {
   std::vector<checkpoint::ConfigField> all = granite_fields();
-  all.push_back(kThetas);
+  all.push_back(kGraniteSwaThetas);
   return all;
 }
 
@@ -20,18 +20,19 @@ ModelFamily granite_swa() {
           .hf = {"GraniteSWAForCausalLM"},
           .gguf = {"granite_swa"},
           .defaults = {.json = R"({"attention_multiplier": 1.0})"},
-          .fields = fields(),
+          .fields = granite_swa_fields(),
           .spec = [](checkpoint::ConfigView& view, const ModelConfig& config) {
             ModelSpec spec = granite_spec(view, config);
             if (view.gguf()) keep_rotary_pairs(spec);
             each_attention(spec, [](AttentionParams& a) { a.sinks = true; });
             std::vector<double> thetas =
-                view.gguf() ? std::vector<double>() : view.numbers(kThetas).value_or(std::vector<double>());
-            for (const bool rotates : view.booleans(kThetas).value_or(std::vector<bool>())) {
+                view.gguf() ? std::vector<double>() : view.numbers(kGraniteSwaThetas).value_or(std::vector<double>());
+            for (const bool rotates : view.booleans(kGraniteSwaThetas).value_or(std::vector<bool>())) {
               thetas.push_back(rotates ? config.rope.theta : 0.0);
             }
             if (!thetas.empty() && std::ssize(thetas) != config.n_layers) {
-              view.bad_value(kThetas, fmt::format("{} entries for {} layers", thetas.size(), config.n_layers));
+              view.bad_value(kGraniteSwaThetas,
+                             fmt::format("{} entries for {} layers", thetas.size(), config.n_layers));
             }
             rotate_layers_by(spec, thetas);
             return spec;

@@ -6,7 +6,7 @@ namespace {
 
 constexpr checkpoint::ConfigField kPostNorm{.json = {"use_post_norm"}};
 
-std::vector<checkpoint::ConfigField> fields() {
+std::vector<checkpoint::ConfigField> hyperclovax_fields() {
   std::vector<checkpoint::ConfigField> all = granite_fields();
   all.push_back(kPostNorm);
   return all;
@@ -19,7 +19,7 @@ ModelFamily hyperclovax() {
           .hf = {"HyperCLOVAXForCausalLM"},
           .gguf = {},
           .defaults = {.code_is_known = true},
-          .fields = fields(),
+          .fields = hyperclovax_fields(),
           .spec = [](checkpoint::ConfigView& view, const ModelConfig& config) {
             ModelSpec spec = granite_spec(view, config);
             spec.logit_scale = 1.0f / spec.logit_scale;  // a factor here

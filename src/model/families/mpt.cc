@@ -11,7 +11,7 @@ constexpr ConfigField kAttention{.json = {"attn_config"}, .neutral = "*"};
 constexpr ConfigField kExpansion{.json = {"expansion_ratio"}, .neutral = "*"};
 constexpr ConfigField kNoBias{.json = {"no_bias"}, .neutral = "true"};
 constexpr ConfigField kSlopes{.gguf = {"attention.max_alibi_bias"}};
-constexpr ConfigField kClip{.gguf = {"attention.clamp_kqv"}};
+constexpr ConfigField kMptClip{.gguf = {"attention.clamp_kqv"}};
 
 void read_json_attention(const JsonFields& attention, ModelSpec& spec) {
   if (attention.boolean("qk_ln").value_or(false)) attention.unsupported("qk_ln", "true is not supported");
@@ -28,7 +28,7 @@ void read_json_attention(const JsonFields& attention, ModelSpec& spec) {
   });
 }
 
-void name_hf(ModelSpec& spec) {
+void name_mpt(ModelSpec& spec) {
   const std::string layer = "transformer.blocks.{}.";
   spec.names.embedding = "transformer.wte";
   spec.names.final_norm = "transformer.norm_f";
@@ -52,7 +52,7 @@ ModelFamily mpt() {
                        .ffn_factor = 4,
                        .rotary = false,
                        .code_is_known = true},
-          .fields = {kAttention, kExpansion, kNoBias, kSlopes, kClip},
+          .fields = {kAttention, kExpansion, kNoBias, kSlopes, kMptClip},
           .spec = [](checkpoint::ConfigView& view, const ModelConfig& read) {
             ModelConfig config = read;
             if (const auto ratio = view.integer(kExpansion, {1, 1024}))
@@ -66,7 +66,7 @@ ModelFamily mpt() {
               mlp.activation = backend::Activation::kGelu;
             });
             if (view.gguf()) {
-              const double max_bias = view.number(kSlopes).value_or(0.0), clip = view.number(kClip).value_or(0.0);
+              const double max_bias = view.number(kSlopes).value_or(0.0), clip = view.number(kMptClip).value_or(0.0);
               each_attention(spec, [&](AttentionParams& a) {
                 a.alibi = max_bias > 0.0 ? 1.0f : 0.0f;
                 a.alibi_max = static_cast<float>(max_bias);
@@ -76,7 +76,7 @@ ModelFamily mpt() {
             }
             static const nlohmann::json kNothing = nlohmann::json::object();
             read_json_attention(view.object(kAttention).value_or(JsonFields(view.file(), kNothing)), spec);
-            name_hf(spec);
+            name_mpt(spec);
             return spec;
           }};
 }

@@ -11,11 +11,11 @@ constexpr ConfigField kQueryFactor{.json = {"qk_scale_factor"}};
 constexpr ConfigField kPostEps{.json = {"post_norm_eps"}};
 constexpr ConfigField kLogitFactor{.json = {"output_multiplier"}, .gguf = {"logit_scale"}};
 constexpr ConfigField kLogitCap{.json = {"final_logit_softcapping"}, .gguf = {"final_logit_softcapping"}};
-constexpr ConfigField kThetas{.json = {"layer_rope_theta"}, .neutral = "*"};
+constexpr ConfigField kMuseGlimmerThetas{.json = {"layer_rope_theta"}, .neutral = "*"};
 
 // In GGUF the layers without a window are those that do not rotate.
 std::vector<double> thetas_of(checkpoint::ConfigView& view, const ModelConfig& config) {
-  if (const auto read = view.numbers(kThetas)) return *read;
+  if (const auto read = view.numbers(kMuseGlimmerThetas)) return *read;
   std::vector<double> thetas;
   for (std::int64_t i = 0; i < config.n_layers; ++i) {
     const bool by_window = view.gguf() && !config.layer_uses_window.empty();
@@ -57,7 +57,7 @@ ModelFamily muse_glimmer() {
           .defaults = {.json = R"({"qk_scale_factor": 3.87, "output_multiplier": 0.19611613513818404,
                                    "final_logit_softcapping": 20.0, "sliding_window": 2048})",
                        .window_period = 4},
-          .fields = {kQueryFactor, kPostEps, kLogitFactor, kLogitCap, kThetas},
+          .fields = {kQueryFactor, kPostEps, kLogitFactor, kLogitCap, kMuseGlimmerThetas},
           .spec = [](checkpoint::ConfigView& view, const ModelConfig& config) {
             ModelSpec spec = llama_spec(view, config);
             if (view.gguf()) keep_rotary_pairs(spec);

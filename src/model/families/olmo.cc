@@ -4,7 +4,7 @@
 namespace millrace::model::families {
 namespace {
 
-constexpr checkpoint::ConfigField kClip{.json = {"clip_qkv"}, .gguf = {"attention.clamp_kqv"}};
+constexpr checkpoint::ConfigField kOlmoClip{.json = {"clip_qkv"}, .gguf = {"attention.clamp_kqv"}};
 
 }  // namespace
 
@@ -13,7 +13,7 @@ ModelFamily olmo() {
           .hf = {"OlmoForCausalLM"},
           .gguf = {"olmo"},
           .defaults = {.norm_eps = 1e-5},
-          .fields = {kClip},
+          .fields = {kOlmoClip},
           .spec = [](checkpoint::ConfigView& view, const ModelConfig& config) {
             ModelSpec spec = llama_spec(view, config);
             if (view.gguf()) keep_rotary_pairs(spec);
@@ -22,7 +22,7 @@ ModelFamily olmo() {
               norm.eps = 1e-5f;
               norm.weight = false;
             });
-            const double clip = view.positive_number(kClip).value_or(0.0);
+            const double clip = view.positive_number(kOlmoClip).value_or(0.0);
             each_attention(spec, [&](AttentionParams& a) { a.clip = static_cast<float>(clip); });
             return spec;
           }};

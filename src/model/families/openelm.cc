@@ -33,7 +33,7 @@ std::vector<std::int64_t> widths_of(checkpoint::ConfigView& view, const ModelCon
   return widths;
 }
 
-void name_hf(ModelSpec& spec) {
+void name_openelm(ModelSpec& spec) {
   const std::string layer = "transformer.layers.{}.";
   spec.names.embedding = "transformer.token_embeddings";
   spec.names.final_norm = "transformer.norm";
@@ -64,7 +64,7 @@ ModelFamily openelm() {
             if (!view.gguf()) config.tie_word_embeddings = view.boolean(kTied).value_or(true);
             ModelSpec spec = llama_spec(view, config);
             if (view.boolean(kHeadNorms).value_or(true)) add_head_norms(spec);
-            if (!view.gguf()) name_hf(spec);
+            if (!view.gguf()) name_openelm(spec);
             return spec;
           }};
 }

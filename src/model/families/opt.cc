@@ -10,10 +10,10 @@ using checkpoint::ConfigField;
 constexpr ConfigField kNormBefore{.json = {"do_layer_norm_before"}, .neutral = "true"};
 constexpr ConfigField kEmbeddingSize{.json = {"word_embed_proj_dim"}, .neutral = "*"};
 constexpr ConfigField kNoFinalNorm{.json = {"_remove_final_layer_norm"}};
-constexpr ConfigField kBias{.json = {"enable_bias"}, .neutral = "*"};  // the tensors tell
+constexpr ConfigField kOptBias{.json = {"enable_bias"}, .neutral = "*"};  // the tensors tell
 constexpr ConfigField kNormWeights{.json = {"layer_norm_elementwise_affine"}, .neutral = "true"};
 
-void name_hf(ModelSpec& spec) {
+void name_opt(ModelSpec& spec) {
   const std::string layer = "model.decoder.layers.{}.";
   spec.names.embedding = "model.decoder.embed_tokens";
   spec.names.positions = "model.decoder.embed_positions";
@@ -45,14 +45,14 @@ ModelFamily opt() {
           .hf = {"OPTForCausalLM"},
           .gguf = {},
           .defaults = {.activation = "relu", .norm_eps = 1e-5, .tied_head = true, .rotary = false},
-          .fields = {kNormBefore, kEmbeddingSize, kNoFinalNorm, kBias, kNormWeights},
+          .fields = {kNormBefore, kEmbeddingSize, kNoFinalNorm, kOptBias, kNormWeights},
           .spec = [](checkpoint::ConfigView& view, const ModelConfig& config) {
             ModelSpec spec = llama_spec(view, config);
-            view.has(kBias);
+            view.has(kOptBias);
             use_layer_norms(spec, true);
             use_learned_positions(spec);
             spec.position_offset = 2;
-            name_hf(spec);
+            name_opt(spec);
             each_mlp(spec, [](MlpParams& mlp) { mlp.gated = false; });
             const bool before = view.boolean(kNormBefore).value_or(true);
             if (!before) put_norms_behind(spec);

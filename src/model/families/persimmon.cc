@@ -5,7 +5,7 @@
 namespace millrace::model::families {
 namespace {
 
-constexpr checkpoint::ConfigField kHeadNorm{.json = {"qk_layernorm"}, .neutral = "*"};
+constexpr checkpoint::ConfigField kPersimmonHeadNorm{.json = {"qk_layernorm"}, .neutral = "*"};
 
 }  // namespace
 
@@ -18,10 +18,10 @@ ModelFamily persimmon() {
                        .norm_eps = 1e-5,
                        .attention_bias = true,
                        .mlp_bias = true},
-          .fields = {kHeadNorm},
+          .fields = {kPersimmonHeadNorm},
           .spec = [](checkpoint::ConfigView& view, const ModelConfig& config) {
             ModelSpec spec = llama_spec(view, config);
-            if (view.boolean(kHeadNorm).value_or(true)) add_head_norms(spec);
+            if (view.boolean(kPersimmonHeadNorm).value_or(true)) add_head_norms(spec);
             use_layer_norms(spec, true);
             const std::string layer = "model.layers.{}.";
             spec.names.final_norm = "model.final_layernorm";

@@ -5,9 +5,9 @@
 namespace millrace::model::families {
 namespace {
 
-constexpr checkpoint::ConfigField kHeadNorm{.json = {"qk_layernorm"}};
+constexpr checkpoint::ConfigField kPhiHeadNorm{.json = {"qk_layernorm"}};
 
-void name_hf(ModelSpec& spec) {
+void name_phi(ModelSpec& spec) {
   spec.names.final_norm = "model.final_layernorm";
   each_attention(spec, [](AttentionParams& a) { a.names.o = "model.layers.{}.self_attn.dense"; });
   each_mlp(spec, [](MlpParams& mlp) {
@@ -27,11 +27,11 @@ ModelFamily phi() {
                        .norm_eps = 1e-5,
                        .attention_bias = true,
                        .mlp_bias = true},
-          .fields = {kHeadNorm},
+          .fields = {kPhiHeadNorm},
           .spec = [](checkpoint::ConfigView& view, const ModelConfig& config) {
-            if (view.boolean(kHeadNorm).value_or(false)) view.unsupported(kHeadNorm, "true is not supported");
+            if (view.boolean(kPhiHeadNorm).value_or(false)) view.unsupported(kPhiHeadNorm, "true is not supported");
             ModelSpec spec = llama_spec(view, config);
-            if (!view.gguf()) name_hf(spec);
+            if (!view.gguf()) name_phi(spec);
             use_layer_norms(spec, true);
             run_behind_one_norm(spec);
             each_mlp(spec, [](MlpParams& mlp) { mlp.gated = false; });

@@ -7,9 +7,9 @@ namespace {
 
 using checkpoint::ConfigField;
 
-constexpr ConfigField kParallel{.json = {"use_parallel_residual"}, .gguf = {"use_parallel_residual"}};
-constexpr ConfigField kHeadNorm{.json = {"qk_layernorm"}};              // in GGUF the tensors tell
-constexpr ConfigField kBias{.json = {"use_qkv_bias"}, .neutral = "*"};  // the tensors tell
+constexpr ConfigField kStablelmParallel{.json = {"use_parallel_residual"}, .gguf = {"use_parallel_residual"}};
+constexpr ConfigField kStablelmHeadNorm{.json = {"qk_layernorm"}};              // in GGUF the tensors tell
+constexpr ConfigField kStablelmBias{.json = {"use_qkv_bias"}, .neutral = "*"};  // the tensors tell
 
 }  // namespace
 
@@ -18,13 +18,13 @@ ModelFamily stablelm() {
           .hf = {"StableLmForCausalLM", "StableLMEpochForCausalLM"},
           .gguf = {"stablelm"},
           .defaults = {.json = R"({"partial_rotary_factor": 0.25})", .norm_eps = 1e-5, .code_is_known = true},
-          .fields = {kParallel, kHeadNorm, kBias},
+          .fields = {kStablelmParallel, kStablelmHeadNorm, kStablelmBias},
           .spec = [](checkpoint::ConfigView& view, const ModelConfig& config) {
-            view.has(kBias);
+            view.has(kStablelmBias);
             ModelSpec spec = llama_spec(view, config);
             use_layer_norms(spec, true);
-            if (view.boolean(kParallel).value_or(false)) run_behind_one_norm(spec);
-            if (!view.boolean(kHeadNorm).value_or(config.head_norms)) return spec;
+            if (view.boolean(kStablelmParallel).value_or(false)) run_behind_one_norm(spec);
+            if (!view.boolean(kStablelmHeadNorm).value_or(config.head_norms)) return spec;
             add_head_norms(spec);
             each_attention(spec, [&](AttentionParams& a) {
               a.q_k_norm->own_weights = true;

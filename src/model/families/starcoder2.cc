@@ -4,7 +4,7 @@
 namespace millrace::model::families {
 namespace {
 
-constexpr checkpoint::ConfigField kBias{.json = {"use_bias"}, .neutral = "*"};  // the tensors tell
+constexpr checkpoint::ConfigField kStarcoder2Bias{.json = {"use_bias"}, .neutral = "*"};  // the tensors tell
 
 }  // namespace
 
@@ -13,9 +13,9 @@ ModelFamily starcoder2() {
           .hf = {"Starcoder2ForCausalLM"},
           .gguf = {"starcoder2"},
           .defaults = {.activation = "gelu_pytorch_tanh", .norm_eps = 1e-5, .tied_head = true},
-          .fields = {kBias},
+          .fields = {kStarcoder2Bias},
           .spec = [](checkpoint::ConfigView& view, const ModelConfig& config) {
-            view.has(kBias);
+            view.has(kStarcoder2Bias);
             ModelSpec spec = llama_spec(view, config);
             use_layer_norms(spec, true);
             each_mlp(spec, [&](MlpParams& mlp) {

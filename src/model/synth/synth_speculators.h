@@ -3,7 +3,7 @@
 #include <string_view>
 #include <vector>
 
-#include "model/synth/synth_plan.h"
+#include "model/synth/synth_model.h"
 
 // Heads of random weights for speculation on a model of a given shape. They cost as much as trained ones, but their
 // draft tokens are random.
