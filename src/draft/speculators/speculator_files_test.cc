@@ -4,6 +4,7 @@
 
 #include "draft/speculators/testing/speculators_fixture.h"
 #include "model/make_spec.h"
+#include "model/synth/synth_plan.h"
 #include "model/synth/synth_speculators.h"
 
 namespace millrace::draft {
