@@ -234,7 +234,7 @@ Result<void> check(const BlockSpec& block, const ModelSpec& spec, const backend:
   if (a.kv_heads < 1 || a.heads % a.kv_heads != 0) {
     return unsupported_dimension("n_heads", a.heads, "a multiple of the key/value heads");
   }
-  if (a.fused == FusedQkv::kQuarters && (a.q_size() % 4 != 0 || a.heads != a.kv_heads)) {
+  if (a.fused == FusedQkv::kQuarters && (a.heads % 4 != 0 || a.heads != a.kv_heads)) {
     return unsupported_dimension("n_heads", a.heads, "a multiple of 4 and the number of key/value heads");
   }
   if (limits.max_group > 0 && a.heads / a.kv_heads > limits.max_group) {
