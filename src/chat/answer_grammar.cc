@@ -62,6 +62,10 @@ class GrammarBuilder {
   }
   ExpressionId after_reasoning(Grammar& to, tools::CallGrammar& calls, ExpressionId body) const {
     if (reasoning_ == nullptr) return body;
+    if (!reasoning_->answer_open.empty()) {
+      body = to.choice({body, to.sequence({to.special(reasoning_->answer_open), calls.space(), body, calls.space(),
+                                           to.special(reasoning_->answer_close)})});
+    }
     const ExpressionId rest = to.sequence({calls.until(reasoning_->close), calls.space()});
     if (source_.reasoning_begun) return to.sequence({rest, body});
     return to.sequence({to.optional(to.sequence({calls.space(), to.special(reasoning_->open), rest})), body});

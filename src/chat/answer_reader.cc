@@ -19,13 +19,15 @@ std::uint64_t mixed(std::string_view text) {
 std::vector<std::int32_t> special_markers(const AnswerReading& reading, const text::Tokenizer& tokenizer) {
   std::vector<std::int32_t> out;
   const auto add = [&](std::string_view word) {
-    const auto token = tokenizer.find(word);
+    const auto token = word.empty() ? std::nullopt : tokenizer.find(word);
     if (token && tokenizer.is_special(*token)) out.push_back(*token);
   };
   if (reading.tools != nullptr) std::ranges::for_each(reading.tools->markers, add);
   if (reading.reasoning != nullptr) {
     add(reading.reasoning->open);
     add(reading.reasoning->close);
+    add(reading.reasoning->answer_open);
+    add(reading.reasoning->answer_close);
   }
   return out;
 }

@@ -153,6 +153,62 @@ TEST(AnswerGrammar, AMessageToAFunctionOfHarmonyIsACall) {
                   "<|channel|>commentary to=functions.f<|message|>{\"a\": 1}", call + "Hi"});
 }
 
+// Text, text and a call, two calls; then what neither is: a call of no tool, an argument of another type, a marker
+// alone.
+TEST(AnswerGrammar, FormatsWithMarkersLetTextAndCallsThrough) {
+  struct Spelling {
+    std::string format, f, now, two, wrong_name, wrong_type, marker;
+  };
+  const std::vector<Spelling> kSpellings = {
+      {"seed_oss", "<seed:tool_call>\n<function=f>\n<parameter=a>x</parameter>\n</function>\n</seed:tool_call>",
+       "<seed:tool_call>\n<function=now>\n</function>\n</seed:tool_call>", "", "<seed:tool_call>\n<function=g>\n",
+       "<seed:tool_call>\n<function=f>\n</function>\n</seed:tool_call>", "<seed:tool_call>"},
+      {"apertus", R"(<|tools_prefix|>[{"f": {"a": "x"}}]<|tools_suffix|>)",
+       R"(<|tools_prefix|>[{"now": {}}]<|tools_suffix|>)",
+       R"(<|tools_prefix|>[{"f": {"a": "x"}}, {"now": {}}]<|tools_suffix|>)",
+       R"(<|tools_prefix|>[{"g": {}}]<|tools_suffix|>)", R"(<|tools_prefix|>[{"f": {"a": 1}}]<|tools_suffix|>)",
+       "<|tools_prefix|>"},
+      {"olmo3", "<function_calls>\nf(a=\"x\")\n</function_calls>", "<function_calls>now()</function_calls>",
+       "<function_calls>\nf(a=\"x\")\nnow()\n</function_calls>", "<function_calls>\ng()\n</function_calls>",
+       "<function_calls>\nf(a=1)\n</function_calls>", "<function_calls>"},
+      {"nemotron", R"(<TOOLCALL>[{"name": "f", "arguments": {"a": "x"}}]</TOOLCALL>)",
+       R"(<TOOLCALL>[{"name": "now", "arguments": {}}]</TOOLCALL>)",
+       R"(<TOOLCALL>[{"name": "f", "arguments": {"a": "x"}}, {"name": "now", "arguments": {}}]</TOOLCALL>)",
+       R"(<TOOLCALL>[{"name": "g", "arguments": {}}]</TOOLCALL>)",
+       R"(<TOOLCALL>[{"name": "f", "arguments": {"a": 1}}]</TOOLCALL>)", "<TOOLCALL>"},
+      {"nemotron_mini", R"(<toolcall> {"name": "f", "arguments": {"a": "x"}} </toolcall>)",
+       R"(<toolcall> {"name": "now", "arguments": {}} </toolcall>)", "",
+       R"(<toolcall> {"name": "g", "arguments": {}} </toolcall>)",
+       R"(<toolcall> {"name": "f", "arguments": {"a": 1}} </toolcall>)", "<toolcall>"},
+      {"granite_20b_fc", R"(<function_call> {"name": "f", "arguments": {"a": "x"}})",
+       R"(<function_call> {"name": "now", "arguments": {}})", "", R"(<function_call> {"name": "g", "arguments": {}})",
+       R"(<function_call> {"name": "f", "arguments": {"a": 1}})", "<function_call>"},
+      {"command_r", "Action: ```json\n[{\"tool_name\": \"f\", \"parameters\": {\"a\": \"x\"}}]\n```",
+       "Action:```json\n[{\"tool_name\": \"now\", \"parameters\": {}}]```",
+       "Action: ```json\n[{\"tool_name\": \"f\", \"parameters\": {\"a\": \"x\"}}, {\"tool_name\": \"now\", "
+       "\"parameters\": {}}]```",
+       "Action: ```json\n[{\"tool_name\": \"g\", \"parameters\": {}}]```",
+       "Action: ```json\n[{\"tool_name\": \"f\", \"parameters\": {\"a\": 1}}]```", "Action:"},
+  };
+  for (const Spelling& one : kSpellings) {
+    std::vector<Said> fit = {{"", 0}, {"Hi [1] {\"a\": 1}", 0}, {one.f, 1}, {one.now, 1}, {"Well. " + one.f, 1}};
+    fit.push_back({one.two.empty() ? one.f + "\n" + one.now : one.two, 2});
+    expect_answers(one.format, fit,
+                   {one.marker, one.marker + "Hi", one.wrong_name, one.wrong_type, one.marker + one.marker});
+  }
+}
+
+TEST(AnswerGrammar, ALineWithAFunctionsNameBeginsACallOfGlm) {
+  expect_answers("glm4",
+                 {{"\nHi", 0},
+                  {"Hi\nthere", 0},
+                  {"now\nor later", 0},
+                  {"f\n{\"a\": \"x\"}", 1},
+                  {"f\n{\"a\": \"x\"}<|assistant|>now\n{}", 2},
+                  {"\nI look.<|assistant|>now\n{}", 1}},
+                 {"f\n{\"a\": 1}", "g\n{}<|assistant|>", "\nHi<|assistant|>Hi"});
+}
+
 TEST(AnswerGrammar, ADemandedCallIsOneWithItsMarkersOrWithout) {
   const Answers llama("llama3_json", Choice::kRequired);
   const std::string now = R"({"name": "now", "parameters": {}})";

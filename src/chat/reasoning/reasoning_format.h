@@ -12,8 +12,9 @@ namespace millrace::chat::reasoning {
 // How a model family separates reasoning from the answer. Each format is a file in formats/.
 struct ReasoningFormat {
   std::string_view name, description;
-  std::vector<std::string_view> aliases;  // further names accepted from users
-  std::string_view open, close;           // the texts before and after reasoning
+  std::vector<std::string_view> aliases;       // further names accepted from users
+  std::string_view open, close;                // the texts before and after reasoning
+  std::string_view answer_open, answer_close;  // texts that may stand around the answer proper; empty: none
   // A score of how surely a chat template belongs to this format; 0 = not at all. The highest score wins.
   int (*recognise)(std::string_view chat_template) = nullptr;
 };

@@ -1,14 +1,24 @@
 #include "chat/reasoning/reasoning_reader.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "chat/white_space.h"
 
 namespace millrace::chat::reasoning {
-namespace {}  // namespace
+namespace {
+
+constexpr std::string_view kBlanks = " \t\r\n";
+
+}  // namespace
 
 ReasoningReader::ReasoningReader(const ReasoningFormat& format, bool begun, PartWriter& writer)
-    : writer_(writer), close_({std::string(format.close)}), open_(format.open), repeats_(begun) {
+    : writer_(writer),
+      close_({std::string(format.close)}),
+      answer_close_({"\n" + std::string(format.answer_close), std::string(format.answer_close)}),
+      open_(format.open),
+      answer_open_(format.answer_open),
+      repeats_(begun) {
   if (begun) state_ = State::kThinking;
 }
 
@@ -26,14 +36,18 @@ void ReasoningReader::take(char byte, std::string& rest) {
   switch (state_) {
     case State::kStart: {
       begun_ += byte;
-      const std::size_t first = begun_.find_first_not_of(" \t\r\n");
+      const std::size_t first = begun_.find_first_not_of(kBlanks);
       if (first == std::string::npos) return;
       const std::string_view word = std::string_view(begun_).substr(first);
-      if (word == open_) {
+      if (word == open_ && !thought_) {
         begun_.clear();
         state_ = State::kThinking;
-      } else if (!open_.starts_with(word)) {
-        rest += std::exchange(begun_, {});
+      } else if (word == answer_open_) {
+        begun_.clear();
+        state_ = State::kBeforeAnswer;
+      } else if ((thought_ || !open_.starts_with(word)) && !answer_open_.starts_with(word)) {
+        rest += thought_ ? word : begun_;
+        begun_.clear();
         state_ = State::kRest;
       }
       return;
@@ -45,10 +59,18 @@ void ReasoningReader::take(char byte, std::string& rest) {
       if (!ends) return;
       if (std::exchange(repeats_, false)) think(std::exchange(begun_, {}));
       space_.clear();
-      state_ = State::kAfter;
+      thought_ = true;
+      state_ = State::kStart;
       return;
     }
-    case State::kAfter:
+    case State::kBeforeAnswer:
+      state_ = State::kAnswer;
+      if (byte == '\n') return;
+      [[fallthrough]];
+    case State::kAnswer:
+      if (answer_close_.push(byte, rest) >= 0) state_ = State::kAfterAnswer;
+      return;
+    case State::kAfterAnswer:
       if (is_space(byte)) return;
       state_ = State::kRest;
       [[fallthrough]];
@@ -60,7 +82,7 @@ void ReasoningReader::think(std::string_view text) {
   for (const char byte : text) {
     if (repeats_) {  // a model that writes the tag which the prompt has
       begun_ += byte;
-      const std::size_t first = begun_.find_first_not_of(" \t\r\n");
+      const std::size_t first = begun_.find_first_not_of(kBlanks);
       if (first == std::string::npos) continue;
       const std::string_view word = std::string_view(begun_).substr(first);
       if (word != open_ && open_.starts_with(word)) continue;
@@ -80,7 +102,11 @@ void ReasoningReader::think(std::string_view text) {
 }
 
 void ReasoningReader::finish(std::string& rest) {
-  if (state_ == State::kStart) rest += begun_;
+  if (state_ == State::kStart) {
+    const std::size_t first = thought_ ? begun_.find_first_not_of(kBlanks) : 0;
+    rest += begun_.substr(std::min(first, begun_.size()));
+  }
+  if (state_ == State::kAnswer) rest += answer_close_.finish();
   if (state_ != State::kThinking) return;
   const std::string held = close_.finish();
   if (repeats_) {

@@ -13,6 +13,7 @@ constexpr std::size_t kMaxHead = 1024;  // bytes; a longer one is no call
 
 std::vector<std::string> openers(const NamedCallStyle& style) {
   if (style.section_open.empty()) return {style.call_open};
+  if (style.only_in_section) return {style.section_open};
   return {style.section_open, style.call_open};
 }
 
@@ -67,7 +68,7 @@ class NamedCallParser final : public ToolParser {
   }
   // In a section, before, between and after its calls.
   void between(char byte) {
-    if (matched_.empty() && is_space(byte)) {
+    if (matched_.empty() && (is_space(byte) || style_.ignored_between.find(byte) != std::string_view::npos)) {
       raw_ += byte;
       return;
     }

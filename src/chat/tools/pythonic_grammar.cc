@@ -99,9 +99,9 @@ class Literals {
 
 }  // namespace
 
-Result<Id> pythonic_calls(CallGrammar& to) {
+Result<Id> pythonic_call(CallGrammar& to) {
   Literals literals(to.grammar());
-  auto call = to.any([&](const Tool& tool) -> Result<Id> {
+  return to.any([&](const Tool& tool) -> Result<Id> {
     const auto spell = [&](const CallGrammar::Property& property) -> Result<Id> {
       return to.sequence({to.bytes(property.name + "="), literals.of(property.schema)});
     };
@@ -109,6 +109,10 @@ Result<Id> pythonic_calls(CallGrammar& to) {
     if (!arguments) return arguments;
     return to.sequence({to.bytes(tool.name + "("), *arguments, to.bytes(")")});
   });
+}
+
+Result<Id> pythonic_calls(CallGrammar& to) {
+  auto call = pythonic_call(to);
   if (!call) return call;
   return to.sequence({to.bytes("["), to.several(*call, to.bytes(", ")), to.bytes("]")});
 }

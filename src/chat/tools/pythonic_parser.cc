@@ -17,7 +17,9 @@ bool is_name(char c) {
 class PythonicParser final : public ToolParser {
  public:
   PythonicParser(PythonicStyle style, const ToolUse& use, PartWriter& writer)
-      : style_(std::move(style)), use_(use), writer_(writer), openers_(style_.openers) {}
+      : style_(std::move(style)), use_(use), writer_(writer), openers_(style_.openers) {
+    if (style_.lines) state_ = State::kContent;
+  }
 
   void finish() override {
     if (!writer_.in_call() && state_ != State::kAfterCall && state_ != State::kClose) writer_.content(raw_);
@@ -45,7 +47,7 @@ class PythonicParser final : public ToolParser {
         if (opener < 0) break;
         raw_ = openers_.word(opener);
         bare_ = false;
-        state_ = State::kList;
+        expect(style_.lines ? State::kName : State::kList);
         break;
       }
       case State::kList:
@@ -144,6 +146,11 @@ class PythonicParser final : public ToolParser {
   }
   void after_call(char byte) {
     if (is_space(byte)) return;
+    if (style_.lines) {
+      const bool closes = byte == style_.closer[0];
+      expect(closes ? State::kClose : State::kName);
+      return closes ? close(byte) : name(byte);
+    }
     if (byte == ',') {
       raw_.assign(1, byte);
       expect(State::kName);

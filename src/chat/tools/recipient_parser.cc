@@ -16,7 +16,7 @@ class RecipientParser final : public ToolParser {
       : style_(std::move(style)), use_(use), writer_(writer), arguments_(writer), next_({style_.next}) {}
 
   void finish() override {
-    if (state_ == State::kHead) {
+    if (state_ == State::kHead || state_ == State::kBrace) {
       writer_.content(head_);
     } else if (state_ == State::kText) {
       writer_.content(next_.finish());
@@ -28,6 +28,7 @@ class RecipientParser final : public ToolParser {
   void take(char byte) override {
     switch (state_) {
       case State::kHead: head(byte); break;
+      case State::kBrace: brace(byte); break;
       case State::kText: {
         std::string text;
         const bool ends = next_.push(byte, text) >= 0;
@@ -46,7 +47,7 @@ class RecipientParser final : public ToolParser {
   }
 
  private:
-  enum class State : std::uint8_t { kHead, kText, kArguments };
+  enum class State : std::uint8_t { kHead, kBrace, kText, kArguments };
 
   void begin_head() {
     head_.clear();
@@ -56,17 +57,26 @@ class RecipientParser final : public ToolParser {
     head_ += byte;
     if (head_.ends_with(style_.head_end)) {
       const std::string name = head_.substr(0, head_.size() - style_.head_end.size());
-      if (name == "all") {
+      if (name == style_.everybody) {
         state_ = State::kText;
       } else if (use_.find(name) != nullptr) {
-        arguments_.begin_call(name);
-        state_ = State::kArguments;
+        state_ = State::kBrace;
       } else {
         text_after_all();
       }
     } else if (head_.size() > kMaxRecipient) {
       text_after_all();
     }
+  }
+  // Arguments must follow at once where any text might begin with a line that is a function's name.
+  void brace(char byte) {
+    if (style_.everybody.empty() && byte != '{') {
+      head_ += byte;
+      return text_after_all();
+    }
+    arguments_.begin_call(std::string_view(head_).substr(0, head_.size() - style_.head_end.size()));
+    state_ = State::kArguments;
+    take(byte);
   }
   // No head: an answer that names no recipient.
   void text_after_all() {

@@ -23,14 +23,15 @@ Result<grammar::ExpressionId> calls(CallGrammar& to) {
 }  // namespace
 
 ToolFormat hermes() {
-  return {.name = "hermes",
-          .description = "<tool_call>{\"name\", \"arguments\"}</tool_call>: Hermes, Qwen 2.5 and 3, Granite 4",
-          .aliases = {"qwen25", "qwen3", "granite4"},
-          .recognise = recognise,
-          .markers = {"<tool_call>", "</tool_call>"},
-          .parser = parser,
-          .calls = calls,
-          .openers = {"<tool_call>"}};
+  return {
+      .name = "hermes",
+      .description = "<tool_call>{\"name\", \"arguments\"}</tool_call>: Hermes, Qwen 2.5 and 3, Granite 4, EXAONE 4",
+      .aliases = {"qwen25", "qwen3", "granite4", "exaone4", "smollm3", "ernie45", "arcee"},
+      .recognise = recognise,
+      .markers = {"<tool_call>", "</tool_call>"},
+      .parser = parser,
+      .calls = calls,
+      .openers = {"<tool_call>"}};
 }
 
 }  // namespace millrace::chat::tools::formats

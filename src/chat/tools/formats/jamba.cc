@@ -1,4 +1,4 @@
-// <tool_calls>[{"name", "arguments"}]</tool_calls>: Jamba.
+// <tool_calls>[{"name", "arguments"}]</tool_calls>: Jamba, HunYuan.
 
 #include "chat/tools/call_grammar.h"
 #include "chat/tools/json_call_parser.h"
@@ -26,8 +26,8 @@ Result<grammar::ExpressionId> calls(CallGrammar& to) {
 
 ToolFormat jamba() {
   return {.name = "jamba",
-          .description = "<tool_calls>[{\"name\", \"arguments\"}]</tool_calls>: Jamba",
-          .aliases = {},
+          .description = "<tool_calls>[{\"name\", \"arguments\"}]</tool_calls>: Jamba, HunYuan",
+          .aliases = {"hunyuan", "hunyuan_a13b"},
           .recognise = recognise,
           .markers = {"<tool_calls>", "</tool_calls>"},
           .parser = parser,

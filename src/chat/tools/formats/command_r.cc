@@ -1,0 +1,43 @@
+// Action: and a list of {"tool_name", "parameters"} in a ```json block: Command R and R+.
+
+#include "chat/tools/call_grammar.h"
+#include "chat/tools/json_call_parser.h"
+
+namespace millrace::chat::tools::formats {
+namespace {
+
+constexpr std::string_view kOpener = "Action:";
+
+int recognise(std::string_view chat_template) {
+  const auto has = [&](std::string_view word) { return chat_template.find(word) != std::string_view::npos; };
+  return 2 * (has("<|CHATBOT_TOKEN|>") && has("Action:") && has("tool_name"));
+}
+
+std::unique_ptr<ToolParser> parser(const ToolUse& use, PartWriter& writer) {
+  return json_call_parser({.openers = {"Action:```json", "Action: ```json", "Action:\n```json"}, .closer = "```"}, use,
+                          writer);
+}
+
+Result<grammar::ExpressionId> calls(CallGrammar& to) {
+  auto call = to.any([&](const Tool& tool) { return to.json_call(tool, "tool_name", "parameters"); });
+  if (!call) return call;
+  const auto comma = to.sequence({to.space(), to.bytes(","), to.space()});
+  const auto gap = to.grammar().choice({to.bytes(""), to.bytes(" "), to.bytes("\n")});
+  return to.sequence({to.bytes(kOpener), gap, to.bytes("```json"), to.space(), to.bytes("["), to.space(),
+                      to.several(*call, comma), to.space(), to.bytes("]"), to.space(), to.bytes("```")});
+}
+
+}  // namespace
+
+ToolFormat command_r() {
+  return {.name = "command_r",
+          .description = "Action: and [{\"tool_name\", \"parameters\"}] in a ```json block: Command R and R+",
+          .aliases = {},
+          .recognise = recognise,
+          .markers = {},
+          .parser = parser,
+          .calls = calls,
+          .openers = {kOpener}};
+}
+
+}  // namespace millrace::chat::tools::formats
