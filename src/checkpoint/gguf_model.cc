@@ -38,7 +38,7 @@ std::unique_ptr<Checkpoint> open(Env& env, const std::string& path, text::GgufVo
   checkpoint->name = checkpoint->config.name;
   checkpoint->chat_templates = chat_templates(header.metadata);
   *vocabulary_out = gguf_vocabulary(header.metadata);
-  for (const auto& id : {vocabulary_out->eos, vocabulary_out->eot}) {
+  for (const auto& id : {vocabulary_out->eos, vocabulary_out->eot, vocabulary_out->eom}) {
     if (id) checkpoint->generation.eos_token_ids.push_back(*id);
   }
   return checkpoint;

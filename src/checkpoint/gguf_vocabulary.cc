@@ -28,6 +28,23 @@ std::optional<text::TokenId> token_id(const GgufMetadata& metadata, const std::s
   return static_cast<text::TokenId>(*id);
 }
 
+// Files of converters before 2024-10 have other names for the first three.
+text::MiddleTokens middle_tokens(const GgufMetadata& metadata, const std::string& prefix, std::size_t tokens) {
+  const auto id = [&](const char* name) { return token_id(metadata, prefix + name + "_token_id", tokens); };
+  const auto either = [&](const char* name, const char* old) {
+    const auto found = id(name);
+    return found ? found : id(old);
+  };
+  text::MiddleTokens out{.prefix = either("fim_pre", "prefix"),
+                         .suffix = either("fim_suf", "suffix"),
+                         .middle = either("fim_mid", "middle"),
+                         .ends = {}};
+  for (const char* name : {"fim_pad", "fim_rep", "fim_sep"}) {
+    if (const auto end = id(name)) out.ends.push_back(*end);
+  }
+  return out;
+}
+
 }  // namespace
 
 text::GgufVocabulary gguf_vocabulary(GgufMetadata& metadata) {
@@ -48,6 +65,8 @@ text::GgufVocabulary gguf_vocabulary(GgufMetadata& metadata) {
   out.bos = token_id(metadata, prefix + "bos_token_id", n);
   out.eos = token_id(metadata, prefix + "eos_token_id", n);
   out.eot = token_id(metadata, prefix + "eot_token_id", n);
+  out.eom = token_id(metadata, prefix + "eom_token_id", n);
+  out.middle_tokens = middle_tokens(metadata, prefix, n);
   out.unk = token_id(metadata, prefix + "unknown_token_id", n);
   out.pad = token_id(metadata, prefix + "padding_token_id", n);
   out.sep = token_id(metadata, prefix + "seperator_token_id", n);  // the key's own spelling

@@ -31,5 +31,23 @@ TEST(GgufVocabulary, RefusesListsAndIdsThatDoNotFitTheTokens) {
   EXPECT_EQ(outcome(tiny), "good");
 }
 
+TEST(GgufVocabulary, KnowsTheTokensAroundAMissingMiddleByNewKeysAndByOld) {
+  TinyGguf tiny;
+  tiny.set("tokenizer.ggml.prefix_token_id", std::uint32_t{0});
+  tiny.set("tokenizer.ggml.fim_suf_token_id", std::uint32_t{1});
+  tiny.set("tokenizer.ggml.suffix_token_id", std::uint32_t{3});
+  tiny.set("tokenizer.ggml.fim_mid_token_id", std::uint32_t{2});
+  tiny.set("tokenizer.ggml.fim_rep_token_id", std::uint32_t{3});
+  GgufMetadata metadata("m.gguf");
+  for (const auto& [key, value] : tiny.metadata) metadata.add(key, value);
+  const text::MiddleTokens read = gguf_vocabulary(metadata).middle_tokens;
+  EXPECT_EQ(read.prefix, 0);
+  EXPECT_EQ(read.suffix, 1);
+  EXPECT_EQ(read.middle, 2);
+  EXPECT_EQ(read.ends, std::vector<text::TokenId>{3});
+  tiny.set("tokenizer.ggml.fim_pad_token_id", std::uint32_t{4});
+  EXPECT_EQ(outcome(tiny), "m.gguf: key 'tokenizer.ggml.fim_pad_token_id': token 4 of 4 does not exist");
+}
+
 }  // namespace
 }  // namespace millrace::checkpoint

@@ -209,6 +209,37 @@ TEST(AnswerGrammar, ALineWithAFunctionsNameBeginsACallOfGlm) {
                  {"f\n{\"a\": 1}", "g\n{}<|assistant|>", "\nHi<|assistant|>Hi"});
 }
 
+TEST(AnswerGrammar, AMessageToAFunctionOfMuseGlimmerIsACall) {
+  const std::string thought = " to=self<|message|>Hm<|eom|><|start|>assistant";
+  const std::string open = "<atem:function_calls>\n<atem:invoke name=\"",
+                    close = "</atem:invoke>\n</atem:function_calls>";
+  const std::string call = " to=f<|message|>" + open + "f\">\n<atem:parameter name=\"a\">x</atem:parameter>\n" + close;
+  const std::string now = " to=now<|message|>" + open + "now\">\n" + close;
+  expect_answers("muse_glimmer",
+                 {{" to=user<|message|>Hi", 0},
+                  {thought + " to=user<|message|>Hi <b>", 0},
+                  {call, 1},
+                  {thought + call + "<|eom|><|start|>assistant" + now, 2},
+                  {thought + " to=user<|message|>I look.<|eom|><|start|>assistant" + now + "<|eot|>", 1}},
+                 {"", "Hi", thought, " to=f<|message|>Hi", " to=g<|message|>" + open + "g\">\n" + close,
+                  " to=f<|message|>" + open + "f\">\n" + close});
+}
+
+TEST(AnswerGrammar, ALineOfHyperClovaSaysThatCallsFollow) {
+  const std::string thought = "/think\nHm<|im_end|>\n<|im_start|>assistant";
+  const std::string calls =
+      " -> tool/function_call\n[{\"name\": \"f\", \"arguments\": {\"a\": \"x\"}}, {\"name\": \"now\", "
+      "\"arguments\": {}}]";
+  expect_answers("hyperclovax",
+                 {{"\nHi", 0},
+                  {thought + "\nHi<|im_end|>", 0},
+                  {calls, 2},
+                  {thought + calls + "<|im_end|>", 2},
+                  {"\nI look.<|im_end|>\n<|im_start|>assistant" + calls, 2}},
+                 {"", "Hi", thought, " -> tool/function_call\n[]", " -> tool/function_call\nHi",
+                  " -> tool/function_call\n[{\"name\": \"f\", \"arguments\": {\"a\": 1}}]"});
+}
+
 TEST(AnswerGrammar, ADemandedCallIsOneWithItsMarkersOrWithout) {
   const Answers llama("llama3_json", Choice::kRequired);
   const std::string now = R"({"name": "now", "parameters": {}})";

@@ -9,6 +9,7 @@
 #include "server/limits.h"
 #include "server/reasoning_fields.h"
 #include "server/tool_fields.h"
+#include "text/fill_in_middle.h"
 
 namespace millrace::server {
 namespace {
@@ -20,19 +21,6 @@ bool is_ids(const Json& value) {
 }
 
 Json keep(const Json& value) { return value; }
-
-// {open, middle, close}: what stands before the prefix, before the suffix, and where the middle shall begin.
-struct MiddleTokens {
-  const char *prefix, *suffix, *middle;
-};
-constexpr MiddleTokens kMiddleTokens[] = {
-    {"<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>"},     // Qwen2.5-Coder, CodeGemma
-    {"<fim_prefix>", "<fim_suffix>", "<fim_middle>"},           // StarCoder, Granite, SmolLM
-    {"<fim-prefix>", "<fim-suffix>", "<fim-middle>"},           // SantaCoder
-    {"<｜fim▁begin｜>", "<｜fim▁hole｜>", "<｜fim▁end｜>"},     // DeepSeek-Coder
-    {"▁<PRE>", "▁<SUF>", "▁<MID>"},                             // Code Llama
-    {"<|code_prefix|>", "<|code_suffix|>", "<|code_middle|>"},  // GLM
-};
 
 // What the template wrote after the text of the last message is taken away again.
 Result<void> cut_after_last_message(std::vector<text::TextPiece>& pieces, const Json& message) {
@@ -110,7 +98,9 @@ Result<void> read_prompts(GenerationTask& task, const std::string& field, std::s
       // The text is its author's whole prompt: special tokens in it are meant, as every server has it.
       task.prompts.push_back(tokenizer.encode(text, task.fields.add_special_tokens.value_or(!task.session), true));
       task.prompt_texts.push_back(text);
-      if (task.prompts.back().empty()) return make_error(ErrorCode::kInvalidArgument, field, "{} is empty", field);
+      const bool may_be_empty = !task.fields.suffix.empty();  // all before the gap
+      if (task.prompts.back().empty() && !may_be_empty)
+        return make_error(ErrorCode::kInvalidArgument, field, "{} is empty", field);
       return {};
     }
     if (!is_ids(one)) {
@@ -148,24 +138,28 @@ Result<void> read_prompts(GenerationTask& task, const std::string& field, std::s
 Result<void> fill_in_middle(GenerationTask& task) {
   if (task.fields.suffix.empty()) return {};
   const text::Tokenizer& tokenizer = *task.model->tokenizer;
-  for (const MiddleTokens& marks : kMiddleTokens) {
-    const auto prefix = tokenizer.find(marks.prefix), suffix = tokenizer.find(marks.suffix),
-               middle = tokenizer.find(marks.middle);
-    if (!prefix || !suffix || !middle) continue;
-    const auto after = tokenizer.encode(task.fields.suffix, false, false);
-    for (std::size_t i = 0; i < task.prompts.size(); ++i) {
-      std::vector<std::int32_t> prompt = {*prefix};
-      const auto before =
-          task.prompt_texts[i].empty() ? task.prompts[i] : tokenizer.encode(task.prompt_texts[i], false, false);
-      prompt.insert(prompt.end(), before.begin(), before.end());
-      prompt.push_back(*suffix);
-      prompt.insert(prompt.end(), after.begin(), after.end());
-      prompt.push_back(*middle);
-      task.prompts[i] = std::move(prompt);
-    }
-    return {};
+  const text::MiddleSpelling* spelling = tokenizer.middle_spelling();
+  if (spelling == nullptr) {
+    return make_error(ErrorCode::kUnsupported, "suffix", "suffix: this model has no tokens to fill in the middle with");
   }
-  return make_error(ErrorCode::kUnsupported, "suffix", "suffix: this model has no tokens to fill in the middle with");
+  const auto after = text::encode_continuation(tokenizer, task.fields.suffix);
+  for (std::size_t i = 0; i < task.prompts.size(); ++i) {
+    std::vector<std::int32_t>& prompt = task.prompts[i];
+    // BOS, which the tokenizer or the client has put in front of the prefix, stands in front of it all.
+    std::string& text = task.prompt_texts[i];
+    const bool may_begin = text.empty() || tokenizer.adds_bos();
+    const bool begins = may_begin && !prompt.empty() && prompt.front() == tokenizer.bos();
+    // Special tokens in a prefix given as text are text: it is a file's, not a prompt.
+    const auto before =
+        text.empty() ? std::vector(prompt.begin() + begins, prompt.end()) : tokenizer.encode(text, false, false);
+    if (text.empty()) text = tokenizer.decode(before, task.fields.skip_special_tokens);  // for echo
+    prompt.resize(begins ? 1 : 0);
+    const auto whole = text::middle_prompt(*spelling, before, after);
+    prompt.insert(prompt.end(), whole.begin(), whole.end());
+  }
+  auto& stops = task.fields.stop_token_ids;
+  stops.insert(stops.end(), spelling->ends.begin(), spelling->ends.end());
+  return {};
 }
 
 void add_chat_prompt_fields(GenerationSchema& schema) {

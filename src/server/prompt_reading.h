@@ -13,8 +13,9 @@ void add_prompt_field(GenerationSchema& schema, const std::string& name, std::si
 // as such. kInvalidArgument naming `field` for a wrong type, a text without tokens, a token id outside the vocabulary,
 // a list that mixes texts and ids, or one of more than `most` entries. Needs task.model.
 Result<void> read_prompts(GenerationTask& task, const std::string& field, std::size_t most);
-// Where the request has a suffix, each prompt becomes: prefix token, prompt, suffix token, suffix, middle token.
-// Without a suffix, changes nothing. kUnsupported naming suffix where the vocabulary lacks these tokens.
+// Where the request has a suffix, each prompt becomes prompt and suffix between the vocabulary's tokens for that, and
+// the answer also ends with those that end a middle. Without a suffix, changes nothing. kUnsupported naming suffix
+// where the vocabulary lacks these tokens.
 Result<void> fill_in_middle(GenerationTask& task);
 
 // Adds messages, tools, tool_choice, documents, variables of the chat template, and the fields of reasoning.

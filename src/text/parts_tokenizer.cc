@@ -4,6 +4,7 @@
 #include <map>
 
 #include "text/decoder.h"
+#include "text/fill_in_middle.h"
 #include "text/span_trimming.h"
 
 namespace millrace::text {
@@ -35,6 +36,7 @@ class PartsTokenizer final : public Tokenizer {
   std::optional<TokenId> eos() const noexcept override { return p_.eos; }
   bool adds_bos() const noexcept override { return p_.bos && std::ranges::find(p_.prefix, *p_.bos) != p_.prefix.end(); }
   std::span<const TokenId> end_of_generation() const noexcept override { return p_.end_of_generation; }
+  const MiddleSpelling* middle_spelling() const noexcept override { return middle_ ? &*middle_ : nullptr; }
   std::string_view kind() const noexcept override { return p_.kind; }
 
  private:
@@ -58,11 +60,13 @@ class PartsTokenizer final : public Tokenizer {
   TokenizerParts p_;
   AddedTokenMatcher added_raw_, added_normalized_;
   std::vector<bool> special_;
+  std::optional<MiddleSpelling> middle_;
   std::map<TokenId, std::string> renamed_;  // Hugging Face decodes these tokens to what it looks for in the text
   std::map<TokenId, std::string> in_holes_;
 };
 
-PartsTokenizer::PartsTokenizer(TokenizerParts parts) : p_(std::move(parts)), special_(p_.texts.size()) {
+PartsTokenizer::PartsTokenizer(TokenizerParts parts)
+    : p_(std::move(parts)), special_(p_.texts.size()), middle_(find_middle_spelling(p_)) {
   for (const auto& [text, id] : p_.in_holes) in_holes_.emplace(id, text);
   for (const AddedToken& token : p_.added) {
     if (token.special) special_[index(token.id)] = true;

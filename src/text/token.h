@@ -2,7 +2,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace millrace::text {
 
@@ -13,6 +15,12 @@ using TokenId = std::int32_t;
 struct TextPiece {
   std::string text;
   bool trusted = false;
+};
+
+// The tokens that a file names around a text whose middle is missing.
+struct MiddleTokens {
+  std::optional<TokenId> prefix, suffix, middle;  // what each of them stands before
+  std::vector<TokenId> ends;                      // those that end a middle besides what ends any answer
 };
 
 // The bytes [begin, end) of the concatenated pieces.

@@ -14,6 +14,7 @@
 namespace millrace::text {
 
 class Decoder;
+struct MiddleSpelling;
 using DecoderList = std::vector<std::unique_ptr<const Decoder>>;
 
 // A vocabulary as in GGUF metadata (tokenizer.ggml.*): plain data, filled by checkpoint/.
@@ -25,7 +26,8 @@ struct GgufVocabulary {
   std::vector<std::int32_t>
       token_types;  // empty or one a token: 1 normal, 2 unknown, 3 control, 4 user defined, 5 unused, 6 byte
   std::vector<std::string> merges;  // "left right", in order of rank
-  std::optional<TokenId> bos, eos, eot, unk, pad, sep;
+  std::optional<TokenId> bos, eos, eot, eom, unk, pad, sep;
+  MiddleTokens middle_tokens;
   std::optional<bool> add_bos, add_eos, add_sep, add_space_prefix, remove_extra_whitespaces;
   std::optional<bool> lowercase, strip_accents;  // only for "bert"
   std::string precompiled_charsmap;              // SentencePiece's normalization table as bytes; may be empty
@@ -67,6 +69,8 @@ class Tokenizer {
   virtual bool adds_bos() const noexcept = 0;
   // Tokens that end an answer, such as eos and eot.
   virtual std::span<const TokenId> end_of_generation() const noexcept = 0;
+  // How texts are spelled whose middle the model shall fill in; null if the vocabulary has no tokens for that.
+  virtual const MiddleSpelling* middle_spelling() const noexcept { return nullptr; }
   virtual std::string_view kind() const noexcept = 0;  // for people: "byte-level BPE (smollm)"
 };
 

@@ -116,7 +116,7 @@ Error with_advice(Error error, std::string_view damaged, std::string_view unsupp
 }
 
 std::vector<TokenId> find_end_of_generation(const TokenizerParts& parts) {
-  static constexpr std::array<std::string_view, 14> kNames = {
+  static constexpr std::array<std::string_view, 18> kNames = {
       "</s>",
       "<|endoftext|>",
       "<|im_end|>",
@@ -130,13 +130,23 @@ std::vector<TokenId> find_end_of_generation(const TokenizerParts& parts) {
       "<|call|>",
       "<|endofprompt|>",
       "<|END_OF_TURN_TOKEN|>",
+      "[|endofturn|]",
+      "<|assistant_end|>",
+      "<|observation|>",
+      "<|endofturn|>",
       "<\xef\xbd\x9c"
       "end\xe2\x96\x81of\xe2\x96\x81sentence\xef\xbd\x9c>",
   };
   std::vector<TokenId> out;
   if (parts.eos) out.push_back(*parts.eos);
+  // HyperCLOVA X writes <|im_end|> behind its reasoning too, and these two where it has ended.
+  const bool goes_on = parts.find("<|endofturn|>") >= 0 && parts.find("<|stop|>") >= 0;
   for (const AddedToken& token : parts.added) {
-    if (token.special && std::ranges::find(kNames, token.content) != kNames.end()) out.push_back(token.id);
+    if (!token.special) continue;
+    const bool ends = goes_on && (token.content == "<|im_end|>" || token.content == "<|stop|>")
+                          ? token.content == "<|stop|>"
+                          : std::ranges::find(kNames, token.content) != kNames.end();
+    if (ends) out.push_back(token.id);
   }
   std::ranges::sort(out);
   const auto repeated = std::ranges::unique(out);

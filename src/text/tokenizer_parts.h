@@ -37,6 +37,7 @@ struct TokenizerParts {
   // Whether the post-processor trims spans: white space around a token's text is then not part of its span.
   bool trims_spans = false, trim_keeps_first_space = false;
   std::optional<TokenId> bos, eos;
+  MiddleTokens middle_tokens;
   std::vector<TokenId> end_of_generation;
 
   void reserve_texts(std::size_t count, std::size_t bytes);

@@ -284,6 +284,39 @@ Rome
       {"glm4", "now\nor later", "now\nor later", {}},
       {"glm4", "\nI look.<|assistant|>now\n{}", "I look.", {{"now", "{}"}}},
       {"hunyuan_a13b", R"(<tool_calls>[{"name": "now", "arguments": {}}]</tool_calls>)", "", {{"now", "{}"}}},
+      {"muse_glimmer",
+       " to=self<|message|>Hm.<|eom|><|start|>assistant to=get_weather<|message|><atem:function_calls>\n<atem:invoke "
+       "name=\"get_weather\">\n<atem:parameter name=\"city\">Rome</atem:parameter>\n<atem:parameter name=\"days\">2"
+       "</atem:parameter>\n</atem:invoke>\n</atem:function_calls><|eom|><|start|>assistant to=now<|message|>"
+       "<atem:function_calls>\n<atem:invoke name=\"now\">\n</atem:invoke>\n</atem:function_calls><|eot|>",
+       "",
+       {{"get_weather", kRome}, {"now", "{}"}},
+       "Hm."},
+      {"muse_glimmer",
+       " to=self<|message|>a <b\n<|eom|><|start|>assistant to=user<|message|>4 <c<|eot|>",
+       "4 <c",
+       {},
+       "a <b\n"},
+      {"muse_glimmer",
+       " to=now<|message|><atem:function_calls>\n<atem:invoke name=\"now\">\n<atem:parameter "
+       "name=\"x\">1<|eom|><|start|>"
+       "assistant to=user<|message|>b",
+       "b",
+       {{"now", R"({"x": )"}}},
+      {"muse_glimmer", "No head", "No head", {}},
+      {"hyperclovax",
+       "/think\nHm.\nSo.<|im_end|>\n<|im_start|>assistant -> tool/function_call\n[{\"name\": \"get_weather\", "
+       "\"arguments\": "
+       "{\"city\": \"Paris\"}}, {\"name\": \"now\", \"arguments\": {}}]<|im_end|>",
+       "",
+       {{"get_weather", kParis}, {"now", "{}"}},
+       "Hm.\nSo."},
+      {"hyperclovax", "\nIt is 4.<|im_end|>", "It is 4.", {}},
+      {"hyperclovax", "It is 4.", "It is 4.", {}},
+      {"hyperclovax",
+       "\nI look.<|im_end|>\n<|im_start|>assistant -> tool/function_call\n[{\"name\": \"now\", \"arguments\": {}}]",
+       "I look.",
+       {{"now", "{}"}}},
       {"openai",
        "<|channel|>analysis<|message|>Weather? A call.<|end|><|start|>assistant<|channel|>commentary "
        "to=functions.get_weather <|constrain|>json<|message|>{\"city\": \"Paris\"}<|call|>",

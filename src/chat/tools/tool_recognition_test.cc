@@ -21,7 +21,9 @@ std::string template_named(const std::string& name) {
 
 TEST(ToolFormats, AreKnownByTheirTemplates) {
   const std::pair<const char*, std::vector<const char*>> kFormats[] = {
-      {"hermes", {"hermes_2_pro", "hermes_3", "qwen2_5", "qwen3", "qwen3_thinking", "qwq", "granite_4"}},
+      {"hermes",
+       {"hermes_2_pro", "hermes_3", "qwen2_5", "qwen3", "qwen3_thinking", "qwq", "granite_4", "exaone4", "smollm3",
+        "ernie4_5_thinking"}},
       {"qwen3_coder", {"qwen3_coder"}},
       {"glm45", {"glm4"}},
       {"llama3_json", {"llama3_1", "llama3_2_vision"}},
@@ -37,7 +39,21 @@ TEST(ToolFormats, AreKnownByTheirTemplates) {
       {"kimi_k2", {"kimi_k2"}},
       {"command_r7b", {"command_r7b"}},
       {"openai", {"gpt_oss"}},
-      {"", {"smollm2", "chatml", "llama2", "llama3", "gemma3", "phi4", "zephyr", "vicuna", "alpaca", "olmo2"}},
+      {"seed_oss", {"seed_oss"}},
+      {"apertus", {"apertus"}},
+      {"olmo3", {"olmo3"}},
+      {"nemotron", {"nemotron_super"}},
+      {"nemotron_mini", {"nemotron_mini"}},
+      {"jamba", {"hunyuan_dense"}},
+      {"glm4", {"glm4_0414"}},
+      {"command_r", {"command_r_tool_use"}},
+      {"pythonic", {"gemma3_pythonic"}},
+      {"granite_20b_fc", {"granite_20b_fc"}},
+      {"muse_glimmer", {"muse_glimmer"}},
+      {"hyperclovax", {"hyperclovax_think"}},
+      {"",
+       {"smollm2", "chatml", "llama2", "llama3", "gemma3", "phi4", "zephyr", "vicuna", "alpaca", "olmo2", "ernie4_5",
+        "command_r"}},
   };
   for (const auto& [format, names] : kFormats) {
     for (const char* name : names) {
@@ -49,7 +65,14 @@ TEST(ToolFormats, AreKnownByTheirTemplates) {
 
 TEST(ReasoningFormats, AreKnownByTheirTemplates) {
   const std::pair<const char*, std::vector<const char*>> kFormats[] = {
-      {"deepseek_r1", {"deepseek_r1", "deepseek_v3_1", "qwen3", "qwen3_thinking", "qwq", "glm4", "granite_3_3"}},
+      {"deepseek_r1",
+       {"deepseek_r1", "deepseek_v3_1", "qwen3", "qwen3_thinking", "qwq", "glm4", "granite_3_3", "exaone4",
+        "nemotron_super", "smollm3", "phi4_reasoning"}},
+      {"seed_oss", {"seed_oss"}},
+      {"apertus", {"apertus"}},
+      {"hunyuan", {"hunyuan_dense"}},
+      {"ernie45", {"ernie4_5_thinking"}},
+      {"granite", {"granite_3_2"}},
       {"mistral", {"mistral_v13_reasoning"}},
       {"", {"smollm2", "chatml", "llama3_1", "gemma3", "mistral_v7", "qwen2_5"}},
   };

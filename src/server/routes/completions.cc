@@ -56,7 +56,9 @@ class Completions final : public GenerationRoute {
     };
     if (to.best_of && *to.best_of < to.n) return wrong("best_of", "best_of must not be less than n");
     if (to.best_of && *to.best_of > to.n && to.stream) return wrong("best_of", "best_of above n cannot be streamed");
-    if (to.echo && !to.suffix.empty()) return wrong("echo", "echo and suffix exclude each other");
+    if (to.echo && to.logprobs && !to.suffix.empty()) {
+      return wrong("echo", "echo with logprobs excludes suffix: the tokens of such a prompt are not its text's");
+    }
     const bool scores_prompt = to.echo && to.logprobs;
     if (scores_prompt) to.prompt_logprobs = to.logprobs;
     if (to.max_tokens == 0 && !to.echo && !to.prompt_logprobs) {

@@ -59,6 +59,10 @@ void check_gguf_vocabulary(const GgufVocabulary& v) {
   check_id(v, "tokenizer.ggml.bos_token_id", v.bos);
   check_id(v, "tokenizer.ggml.eos_token_id", v.eos);
   check_id(v, "tokenizer.ggml.eot_token_id", v.eot);
+  check_id(v, "tokenizer.ggml.eom_token_id", v.eom);
+  check_id(v, "tokenizer.ggml.fim_pre_token_id", v.middle_tokens.prefix);
+  check_id(v, "tokenizer.ggml.fim_suf_token_id", v.middle_tokens.suffix);
+  check_id(v, "tokenizer.ggml.fim_mid_token_id", v.middle_tokens.middle);
   check_id(v, "tokenizer.ggml.unknown_token_id", v.unk);
   check_id(v, "tokenizer.ggml.padding_token_id", v.pad);
   check_id(v, "tokenizer.ggml.seperator_token_id", v.sep);
@@ -109,9 +113,12 @@ void frame_gguf_text(const GgufVocabulary& v, bool default_bos, bool default_eos
   if (v.bos && v.add_bos.value_or(default_bos)) parts.prefix.push_back(*v.bos);
   if (v.eos && v.add_eos.value_or(default_eos)) parts.suffix.push_back(*v.eos);
   parts.end_of_generation = find_end_of_generation(parts);
-  if (v.eot && std::ranges::find(parts.end_of_generation, *v.eot) == parts.end_of_generation.end()) {
-    parts.end_of_generation.push_back(*v.eot);
+  for (const auto& end : {v.eot, v.eom}) {
+    if (end && std::ranges::find(parts.end_of_generation, *end) == parts.end_of_generation.end()) {
+      parts.end_of_generation.push_back(*end);
+    }
   }
+  parts.middle_tokens = v.middle_tokens;
 }
 
 SentencePieceModel gguf_sentencepiece(const GgufVocabulary& v, SentencePieceModel::Kind kind, bool spaces) {

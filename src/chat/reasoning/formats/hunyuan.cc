@@ -5,9 +5,10 @@
 namespace millrace::chat::reasoning::formats {
 namespace {
 
+// Some of its templates do not spell the answer's words.
 int recognise(std::string_view chat_template) {
   const auto has = [&](std::string_view word) { return chat_template.find(word) != std::string_view::npos; };
-  return 2 * (has("think>") && has("<answer>"));
+  return 2 * (has("think>") && (has("<answer>") || has("<｜hy_") || has("<|extra_4|>")));
 }
 
 }  // namespace
