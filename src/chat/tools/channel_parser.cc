@@ -9,7 +9,7 @@
 namespace millrace::chat::tools {
 namespace {
 
-constexpr std::size_t kMaxHead = 512;  // bytes
+constexpr std::size_t kMaxChannelHead = 512;  // bytes
 
 class ChannelParser final : public ToolParser {
  public:
@@ -62,7 +62,7 @@ class ChannelParser final : public ToolParser {
       return begin.starts_with(head_) || head_.starts_with(begin);
     };
     const bool is_head = style_.head_end.starts_with(head_) || std::ranges::any_of(style_.begins, goes_with);
-    if (!is_head || head_.size() > kMaxHead) begin_text(Kind::kContent, std::exchange(head_, {}));
+    if (!is_head || head_.size() > kMaxChannelHead) begin_text(Kind::kContent, std::exchange(head_, {}));
   }
   void begin_text(Kind kind, const std::string& text) {
     kind_ = kind;

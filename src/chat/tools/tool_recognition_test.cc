@@ -72,7 +72,6 @@ TEST(ReasoningFormats, AreKnownByTheirTemplates) {
       {"apertus", {"apertus"}},
       {"hunyuan", {"hunyuan_dense"}},
       {"ernie45", {"ernie4_5_thinking"}},
-      {"granite", {"granite_3_2"}},
       {"mistral", {"mistral_v13_reasoning"}},
       {"", {"smollm2", "chatml", "llama3_1", "gemma3", "mistral_v7", "qwen2_5"}},
   };
