@@ -6,18 +6,20 @@ import numpy
 import pytest
 from running_server import PROGRAM, RunningServer, environment, events
 
-NAMES = {"star": ["<fim_prefix>", "<fim_suffix>", "<fim_middle>"], "mask": ["<mask_1>", "<sep>", "<|endoftext|>"]}
+NAMES = {"star": ["<fim_prefix>", "<fim_suffix>", "<fim_middle>"], "mask": ["<mask_1>", "<sep>"]}
 
 
 def rewritten(source, target, tokens=(), ids=None):
-    """A copy of a GGUF file whose last tokens are these control tokens, and whose keys name these ids."""
+    """A copy of a GGUF file whose last tokens are these control tokens, and whose keys name these ids. Ids by text."""
     reader = gguf.GGUFReader(source)
     fields = {name: field for name, field in reader.fields.items() if not name.startswith("GGUF.")}
     writer = gguf.GGUFWriter(str(target), fields["general.architecture"].contents())
     texts, types = fields["tokenizer.ggml.tokens"].contents(), fields["tokenizer.ggml.token_type"].contents()
     at = len(texts) - len(tokens)
+    gone = set(texts[at:])
+    merges = [m for m in fields["tokenizer.ggml.merges"].contents() if not gone & {*m.split(" "), m.replace(" ", "")}]
     texts[at:], types[at:] = list(tokens), [3] * len(tokens)
-    changed = {"tokenizer.ggml.tokens": texts, "tokenizer.ggml.token_type": types}
+    changed = {"tokenizer.ggml.tokens": texts, "tokenizer.ggml.token_type": types, "tokenizer.ggml.merges": merges}
     for name, field in fields.items():
         if name == "general.architecture":
             continue
@@ -33,7 +35,7 @@ def rewritten(source, target, tokens=(), ids=None):
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
     writer.close()
-    return {name: at + i for i, name in enumerate(tokens)}
+    return {name: i for i, name in enumerate(texts)}
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +115,7 @@ def test_the_keys_of_a_file_name_the_tokens(tiny):
 def test_codegen_has_masks(tiny):
     path = tiny.parent / "mask.gguf"
     ids = rewritten(tiny, path, NAMES["mask"])
-    mask, separator, end = (ids[name] for name in NAMES["mask"])
+    mask, separator, end = (ids[name] for name in [*NAMES["mask"], "<|endoftext|>"])
     with RunningServer(path, tiny.parent / "mask.log") as server:
         prompt = ask(server, {"prompt": "def f(", "suffix": "return x"}).json()["choices"][0]["prompt_token_ids"]
         expected = [*tokens_of(server, "def f("), mask, *tokens_of(server, "return x"), end, separator, mask]
