@@ -188,7 +188,7 @@ TEST(AnswerGrammar, FormatsWithMarkersLetTextAndCallsThrough) {
        "Action: ```json\n[{\"tool_name\": \"f\", \"parameters\": {\"a\": \"x\"}}, {\"tool_name\": \"now\", "
        "\"parameters\": {}}]```",
        "Action: ```json\n[{\"tool_name\": \"g\", \"parameters\": {}}]```",
-       "Action: ```json\n[{\"tool_name\": \"f\", \"parameters\": {\"a\": 1}}]```", "Action:"},
+       "Action: ```json\n[{\"tool_name\": \"f\", \"parameters\": {\"a\": 1}}]```", "Action: ```json"},
   };
   for (const Spelling& one : kSpellings) {
     std::vector<Said> fit = {{"", 0}, {"Hi [1] {\"a\": 1}", 0}, {one.f, 1}, {one.now, 1}, {"Well. " + one.f, 1}};

@@ -6,7 +6,8 @@
 namespace millrace::chat::tools::formats {
 namespace {
 
-constexpr std::string_view kOpener = "Action:";
+// The word alone is text.
+constexpr std::string_view kOpeners[] = {"Action: ```json", "Action:```json", "Action:\n```json"};
 
 int recognise(std::string_view chat_template) {
   const auto has = [&](std::string_view word) { return chat_template.find(word) != std::string_view::npos; };
@@ -14,16 +15,16 @@ int recognise(std::string_view chat_template) {
 }
 
 std::unique_ptr<ToolParser> parser(const ToolUse& use, PartWriter& writer) {
-  return json_call_parser({.openers = {"Action:```json", "Action: ```json", "Action:\n```json"}, .closer = "```"}, use,
-                          writer);
+  return json_call_parser({.openers = {std::begin(kOpeners), std::end(kOpeners)}, .closer = "```"}, use, writer);
 }
 
 Result<grammar::ExpressionId> calls(CallGrammar& to) {
   auto call = to.any([&](const Tool& tool) { return to.json_call(tool, "tool_name", "parameters"); });
   if (!call) return call;
   const auto comma = to.sequence({to.space(), to.bytes(","), to.space()});
-  const auto gap = to.grammar().choice({to.bytes(""), to.bytes(" "), to.bytes("\n")});
-  return to.sequence({to.bytes(kOpener), gap, to.bytes("```json"), to.space(), to.bytes("["), to.space(),
+  std::vector<grammar::ExpressionId> openers;
+  for (const std::string_view opener : kOpeners) openers.push_back(to.bytes(opener));
+  return to.sequence({to.grammar().choice(std::move(openers)), to.space(), to.bytes("["), to.space(),
                       to.several(*call, comma), to.space(), to.bytes("]"), to.space(), to.bytes("```")});
 }
 
@@ -37,7 +38,7 @@ ToolFormat command_r() {
           .markers = {},
           .parser = parser,
           .calls = calls,
-          .openers = {kOpener}};
+          .openers = {std::begin(kOpeners), std::end(kOpeners)}};
 }
 
 }  // namespace millrace::chat::tools::formats
