@@ -28,11 +28,12 @@ std::shared_ptr<ModelProfile> profile() {
 // A call of f(a: string) and of now() may follow, as the choice says.
 class Answers {
  public:
-  Answers(const std::string& format, Choice choice) {
+  Answers(const std::string& format, Choice choice, const std::string& reasoning = "") {
     task_.model = profile();
     task_.reading.parts = true;
     task_.reading.id_seed = "x";
     task_.reading.tools = chat::tools::find_tool_format(format).or_throw();
+    if (!reasoning.empty()) task_.reading.reasoning = chat::reasoning::find_reasoning_format(reasoning).or_throw();
     task_.fields.tool_use.choice = choice;
     task_.fields.tool_use.tools = {
         {.name = "f",
@@ -238,6 +239,18 @@ TEST(AnswerGrammar, ALineOfHyperClovaSaysThatCallsFollow) {
                   {"\nI look.<|im_end|>\n<|im_start|>assistant" + calls, 2}},
                  {"", "Hi", thought, " -> tool/function_call\n[]", " -> tool/function_call\nHi",
                   " -> tool/function_call\n[{\"name\": \"f\", \"arguments\": {\"a\": 1}}]"});
+}
+
+TEST(AnswerGrammar, AnAnswerBehindReasoningMayStandBetweenTheWordsForIt) {
+  const Answers answers("hunyuan", Choice::kRequired, "hunyuan");
+  const std::string call = R"(<tool_calls>[{"name": "now", "arguments": {}}]</tool_calls>)";
+  for (const std::string& text : {call, "<think>a</think>\n" + call, "<answer>" + call + "</answer>",
+                                  "<think>a</think>\n<answer>\n" + call + "\n</answer>"}) {
+    EXPECT_TRUE(answers.fit(text)) << text;
+    EXPECT_EQ(answers.calls_in(text), 1u) << text;
+  }
+  EXPECT_FALSE(answers.fit("<answer>" + call));
+  EXPECT_FALSE(answers.fit("<think>a</think>\n<answer>\nHi\n</answer>"));
 }
 
 TEST(AnswerGrammar, ADemandedCallIsOneWithItsMarkersOrWithout) {
