@@ -184,6 +184,12 @@ TEST(AnswerGrammar, FormatsWithMarkersLetTextAndCallsThrough) {
       {"granite_20b_fc", R"(<function_call> {"name": "f", "arguments": {"a": "x"}})",
        R"(<function_call> {"name": "now", "arguments": {}})", "", R"(<function_call> {"name": "g", "arguments": {}})",
        R"(<function_call> {"name": "f", "arguments": {"a": 1}})", "<function_call>"},
+      {"functiongemma", "<start_function_call>call:f{a:<escape>x<escape>}<end_function_call>",
+       "<start_function_call>call:now{}<end_function_call>",
+       "<start_function_call>call:f{a:<escape>x {,}<escape>}<end_function_call><start_function_call>call:now{}"
+       "<end_function_call>",
+       "<start_function_call>call:g{}<end_function_call>", "<start_function_call>call:f{a:1}<end_function_call>",
+       "<start_function_call>"},
       {"command_r", "Action: ```json\n[{\"tool_name\": \"f\", \"parameters\": {\"a\": \"x\"}}]\n```",
        "Action:```json\n[{\"tool_name\": \"now\", \"parameters\": {}}]```",
        "Action: ```json\n[{\"tool_name\": \"f\", \"parameters\": {\"a\": \"x\"}}, {\"tool_name\": \"now\", "

@@ -284,6 +284,18 @@ Rome
       {"glm4", "now\nor later", "now\nor later", {}},
       {"glm4", "\nI look.<|assistant|>now\n{}", "I look.", {{"now", "{}"}}},
       {"hunyuan_a13b", R"(<tool_calls>[{"name": "now", "arguments": {}}]</tool_calls>)", "", {{"now", "{}"}}},
+      {"functiongemma",
+       "I look.<start_function_call>call:get_weather{city:<escape>Rome<escape>,days:2}<end_function_call>"
+       "<start_function_call>call:now{}<end_function_call>",
+       "I look.",
+       {{"get_weather", kRome}, {"now", "{}"}}},
+      {"functiongemma",
+       "<start_function_call>call:get_weather{city:<escape>a {\"b\"},\n<escap<escape>,hours:[1,<escape>x<escape>,"
+       "{<escape>k<escape>:true}],units:c}<end_function_call>",
+       "",
+       {{"get_weather", R"({"city": "a {\"b\"},\n<escap", "hours": [1, "x", {"k": true}], "units": "c"})"}}},
+      {"functiongemma", "<start_function_call>print(1)", "<start_function_call>print(1)", {}},
+      {"functiongemma", "<start_function_call>call:now{a]b", "]b", {{"now", "{"}}},
       {"muse_glimmer",
        " to=self<|message|>Hm.<|eom|><|start|>assistant to=get_weather<|message|><atem:function_calls>\n<atem:invoke "
        "name=\"get_weather\">\n<atem:parameter name=\"city\">Rome</atem:parameter>\n<atem:parameter name=\"days\">2"
