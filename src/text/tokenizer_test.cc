@@ -153,5 +153,29 @@ TEST(GgufTokenizer, ComposesCharactersWhereTheModelsAuthorsDo) {
   }
 }
 
+// The ids of `names`, which are control tokens, that end an answer.
+Ids ends_among(const std::vector<std::string>& names, std::optional<TokenId> eom = std::nullopt) {
+  GgufVocabulary v = small_byte_level_vocabulary("gpt2");
+  for (const std::string& name : names) {
+    v.tokens.push_back(name);
+    v.token_types.push_back(3);
+  }
+  v.eom = eom;
+  const auto tokenizer = load_gguf_tokenizer(v).or_throw();
+  Ids out(tokenizer->end_of_generation().begin(), tokenizer->end_of_generation().end());
+  std::erase(out, 262);  // eos
+  return out;
+}
+
+TEST(Tokenizer, KnowsTheTokensThatEndAnAnswerByTheirTexts) {
+  EXPECT_EQ(ends_among({"[|user|]", "[|endofturn|]"}), Ids{265});          // EXAONE
+  EXPECT_EQ(ends_among({"<|assistant_end|>", "<|user_end|>"}), Ids{264});  // Apertus
+  EXPECT_EQ(ends_among({"<|observation|>", "<|user|>"}), Ids{264});        // GLM-4
+  EXPECT_EQ(ends_among({"<|im_end|>", "<|im_start|>"}), Ids{264});
+  EXPECT_EQ(ends_among({"<|a|>", "<|b|>"}, 265), Ids{265});  // by the file's key
+  // HyperCLOVA X goes on behind <|im_end|>.
+  EXPECT_EQ(ends_among({"<|im_end|>", "<|endofturn|>", "<|stop|>"}), (Ids{265, 266}));
+}
+
 }  // namespace
 }  // namespace millrace::text
