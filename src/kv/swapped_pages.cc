@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "kv/page_needs.h"
+#include "kv/prefix_tree.h"
 
 namespace millrace::kv {
 

@@ -29,7 +29,8 @@ std::string outcome(const std::string& family, const std::function<void(Json&)>&
     return "good";
   } catch (const LoadError& failure) {
     std::string message = failure.error().message;
-    if (const auto at = message.find(folder.string()); at != std::string::npos) message.erase(at, folder.string().size());
+    if (const auto at = message.find(folder.string()); at != std::string::npos)
+      message.erase(at, folder.string().size());
     return message;
   }
 }
@@ -41,8 +42,9 @@ TEST(BadFamilyFiles, AreRejectedByTheirFields) {
   EXPECT_EQ(outcome("exaone4", [](Json&) {}), "good");
   EXPECT_EQ(with("exaone4", "layer_types", {"full_attention", "sliding_attention"}),
             "/config.json: layer_types: 2 entries for 3 layers");
-  EXPECT_EQ(with("exaone4", "layer_types", {"full_attention", "sliding_attention", "linear_attention"}),
-            "/config.json: layer_types: only full_attention and sliding_attention are supported, found 'linear_attention'");
+  EXPECT_EQ(
+      with("exaone4", "layer_types", {"full_attention", "sliding_attention", "linear_attention"}),
+      "/config.json: layer_types: only full_attention and sliding_attention are supported, found 'linear_attention'");
   EXPECT_EQ(with("gemma2", "sliding_window", 0), "/config.json: sliding_window: expected 1 to 2147483647, found 0");
   EXPECT_EQ(with("gemma2", "attn_logit_softcapping", -50.0),
             "/config.json: attn_logit_softcapping: expected a positive number, found -50");
@@ -83,7 +85,8 @@ TEST(BadFamilyFiles, OtherModalitiesAloneAreNoModel) {
   const auto checkpoint = checkpoint::open_checkpoint(Env::system(), (kFamilies / "gemma3").string()).or_throw();
   std::erase_if(checkpoint->tensors, [](const auto& tensor) { return tensor.name.starts_with("language_model."); });
   checkpoint->tensor_index.clear();
-  for (std::size_t i = 0; i < checkpoint->tensors.size(); ++i) checkpoint->tensor_index[checkpoint->tensors[i].name] = i;
+  for (std::size_t i = 0; i < checkpoint->tensors.size(); ++i)
+    checkpoint->tensor_index[checkpoint->tensors[i].name] = i;
   const auto backend = backend::make_test_backend(1);
   try {
     Transformer transformer(*checkpoint, make_spec(*checkpoint).or_throw(), *backend, {});
