@@ -1,6 +1,7 @@
 // Golden files of families with one thing wrong: rejected whole, naming the field or the tensor.
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -17,22 +18,24 @@ const fs::path kFamilies = fs::path(MILLRACE_TEST_DATA) / "../golden/families";
 
 // Loads the family with the configuration that `change` makes of its own.
 std::string outcome(const std::string& family, const std::function<void(Json&)>& change) {
-  const fs::path folder = fs::path(testing::TempDir()) / ("bad_" + family);
+  const fs::path folder = fs::path(testing::TempDir()) / fmt::format("bad_{}_{}", family, ::getpid());
   fs::create_directories(folder);
   Json config = Json::parse(std::ifstream(kFamilies / family / "config.json"));
   change(config);
   std::ofstream(folder / "config.json") << config;
   fs::copy_file(kFamilies / family / "model.safetensors", folder / "model.safetensors",
                 fs::copy_options::overwrite_existing);
+  std::string message = "good";
   try {
     TestRunner runner(folder, {.max_length = 32});
-    return "good";
   } catch (const LoadError& failure) {
-    std::string message = failure.error().message;
-    if (const auto at = message.find(folder.string()); at != std::string::npos)
+    message = failure.error().message;
+    if (const auto at = message.find(folder.string()); at != std::string::npos) {
       message.erase(at, folder.string().size());
-    return message;
+    }
   }
+  fs::remove_all(folder);
+  return message;
 }
 
 TEST(BadFamilyFiles, AreRejectedByTheirFields) {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -66,7 +68,8 @@ TEST_P(GoldenFamily, SafetensorsEqualTransformers) {
 TEST_P(GoldenFamily, TheHubsSpellingSaysTheSame) {
   const fs::path spelling = GetParam() / "config.hub.json";
   if (!fs::exists(spelling)) GTEST_SKIP() << "the hub has no other spelling";
-  const fs::path folder = fs::path(testing::TempDir()) / ("hub_" + GetParam().filename().string());
+  const fs::path folder =
+      fs::path(testing::TempDir()) / fmt::format("hub_{}_{}", GetParam().filename().string(), ::getpid());
   fs::create_directories(folder);
   fs::copy_file(spelling, folder / "config.json", fs::copy_options::overwrite_existing);
   fs::copy_file(GetParam() / "model.safetensors", folder / "model.safetensors", fs::copy_options::overwrite_existing);
@@ -76,6 +79,7 @@ TEST_P(GoldenFamily, TheHubsSpellingSaysTheSame) {
   one.context_length = other.context_length;  // which some classes do not have
   EXPECT_EQ(computation_key(one), computation_key(other));
   expect_golden(folder, read_golden(GetParam()), "hub");
+  fs::remove_all(folder);
 }
 
 TEST_P(GoldenFamily, GgufEqualsTransformers) {
