@@ -114,10 +114,15 @@ std::string listed(const std::vector<std::string>& names) {
 }  // namespace
 
 Error unknown_architecture(const Checkpoint& checkpoint) {
-  Candidate nearest;
+  // Of several that come as near, the one that most others stem from.
+  std::vector<const ModelFamily*> families;
   for (const ModelFamily& family : all_families()) {
-    if ((checkpoint.config.gguf ? family.gguf : family.hf).empty()) continue;
-    Candidate candidate = judge(family, checkpoint);
+    if (!(checkpoint.config.gguf ? family.gguf : family.hf).empty()) families.push_back(&family);
+  }
+  std::ranges::stable_partition(families, [](const ModelFamily* family) { return family->name == "llama"; });
+  Candidate nearest;
+  for (const ModelFamily* family : families) {
+    Candidate candidate = judge(*family, checkpoint);
     if (candidate.distance < nearest.distance) nearest = std::move(candidate);
   }
   std::string text = fmt::format("{}: unknown architecture {}", checkpoint.path,
