@@ -118,7 +118,7 @@ TEST_P(FamilyEngine, SeveralAnswersAreThoseOfEachAlone) {
   expect_same({{0, expected.at(0)}}, plain(), "the first of three");
 }
 
-TEST_P(FamilyEngine, GuessesChangeNoBit) {
+TEST_P(FamilyEngine, SpeculationChangesNoBit) {
   const Answers expected = plain();
   std::int64_t rejected = 0;
   for (const std::string method : {"ngram", "draft-model", "early-exit"}) {

@@ -7,7 +7,7 @@
 namespace millrace::kv {
 namespace {
 
-constexpr std::int64_t kMostPages = std::int64_t{1} << 20;  // without memory of their own
+constexpr std::int64_t kMaxPages = std::int64_t{1} << 20;  // without memory of their own
 
 std::int64_t pages_of(const KvBudget& budget, std::int64_t tokens) {
   return (tokens + budget.block_tokens - 1) / budget.block_tokens;
@@ -22,7 +22,7 @@ std::int64_t ample_window_pages(const KvBudget& budget) noexcept {
 KvSize size_for_tokens(const KvBudget& budget, std::int64_t tokens) noexcept {
   KvSize size{.pages = std::max<std::int64_t>(1, pages_of(budget, tokens))};
   if (budget.window_page_bytes == 0) return size;
-  size.window_pages = static_cast<std::int32_t>(std::min({size.pages, ample_window_pages(budget), kMostPages}));
+  size.window_pages = static_cast<std::int32_t>(std::min({size.pages, ample_window_pages(budget), kMaxPages}));
   return size;
 }
 
@@ -43,8 +43,8 @@ Result<KvSize> size_for_bytes(const KvBudget& budget, std::uint64_t bytes) {
   }
   std::int64_t windows = 0, pages = 0;
   if (page == 0) {
-    windows = std::min(holds(bytes, window), kMostPages);
-    pages = std::clamp(budget.sequences * pages_of(budget, budget.max_length), windows, std::max(windows, kMostPages));
+    windows = std::min(holds(bytes, window), kMaxPages);
+    pages = std::clamp(budget.sequences * pages_of(budget, budget.max_length), windows, std::max(windows, kMaxPages));
   } else {
     const std::int64_t step = least + pages_of(budget, budget.step_tokens);
     windows = std::clamp(holds(bytes / 2, window), step, std::max(step, ample_window_pages(budget)));

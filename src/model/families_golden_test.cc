@@ -11,6 +11,7 @@
 #include <fstream>
 
 #include "model/computation_key.h"
+#include "model/testing/changed_model.h"
 #include "model/testing/golden_logits.h"
 #include "model/testing/runner.h"
 
@@ -35,10 +36,11 @@ std::vector<std::vector<TestRunner::Chunk>> one_by_one(std::size_t tokens) {
   return std::vector<std::vector<TestRunner::Chunk>>(tokens, {{0, 1}});
 }
 
-std::vector<fs::path> golden_families() {
+// The families that have a file of that name.
+std::vector<fs::path> families_with(const char* file) {
   std::vector<fs::path> folders;
   for (const auto& folder : fs::directory_iterator(fs::path(MILLRACE_TEST_DATA) / "../golden/families")) {
-    if (fs::exists(folder.path() / "config.json")) folders.push_back(folder.path());
+    if (fs::exists(folder.path() / file)) folders.push_back(folder.path());
   }
   std::sort(folders.begin(), folders.end());
   return folders;
@@ -65,9 +67,11 @@ TEST_P(GoldenFamily, SafetensorsEqualTransformers) {
   expect_golden(GetParam(), read_golden(GetParam(), "expected_short"), "short");
 }
 
-TEST_P(GoldenFamily, TheHubsSpellingSaysTheSame) {
+class GoldenHubSpelling : public GoldenFamily {};
+class GoldenTwin : public GoldenFamily {};
+
+TEST_P(GoldenHubSpelling, SaysTheSame) {
   const fs::path spelling = GetParam() / "config.hub.json";
-  if (!fs::exists(spelling)) GTEST_SKIP() << "the hub has no other spelling";
   const fs::path folder =
       fs::path(testing::TempDir()) / fmt::format("hub_{}_{}", GetParam().filename().string(), ::getpid());
   fs::create_directories(folder);
@@ -82,9 +86,27 @@ TEST_P(GoldenFamily, TheHubsSpellingSaysTheSame) {
   fs::remove_all(folder);
 }
 
-TEST_P(GoldenFamily, GgufEqualsTransformers) {
-  if (!fs::exists(GetParam() / "model.gguf")) GTEST_SKIP() << "no GGUF twin";
+TEST_P(GoldenTwin, GgufEqualsTransformers) {
   expect_golden(GetParam() / "model.gguf", read_golden(GetParam()), "gguf");
+}
+
+// A head beside the embedding counts if it is another matrix, although the configuration says that they are tied.
+TEST(TiedHead, IsTheFilesOwnWhereItDiffers) {
+  const std::string tiny = std::string(MILLRACE_TEST_DATA) + "/../golden/tiny/llama_tied_biased";
+  const auto with_head = [&](const char* name, float factor) {
+    return write_changed(tiny, name, [&](ChangedWeights& weights) {
+      ChangedWeights::Tensor head = weights.at("model.embed_tokens.weight");
+      for (float& value : head.values) value *= factor;
+      weights.tensors["lm_head.weight"] = std::move(head);
+    });
+  };
+  const TestRunner::Options options{.max_length = 64};
+  const std::vector<std::int32_t> tokens = {5, 9, 14, 3};
+  const std::vector<float> tied = TestRunner(tiny, options).run_whole(tokens);
+  EXPECT_EQ(TestRunner(with_head("same_head", 1.0f), options).run_whole(tokens), tied);
+  std::vector<float> own = TestRunner(with_head("own_head", 2.0f), options).run_whole(tokens);
+  for (float& logit : own) logit /= 2.0f;
+  EXPECT_EQ(own, tied);
 }
 
 // Short and long sequences in one step, each rotated by its own length.
@@ -107,8 +129,11 @@ TEST(RopeLength, IsEachSequencesOwn) {
   EXPECT_EQ(runner.transformer().rope_length(25), runner.transformer().rope_length(96));
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, GoldenFamily, testing::ValuesIn(golden_families()),
-                         [](const auto& tested) { return tested.param.filename().string(); });
+std::string folder_name(const testing::TestParamInfo<fs::path>& tested) { return tested.param.filename().string(); }
+
+INSTANTIATE_TEST_SUITE_P(Families, GoldenFamily, testing::ValuesIn(families_with("config.json")), folder_name);
+INSTANTIATE_TEST_SUITE_P(Families, GoldenHubSpelling, testing::ValuesIn(families_with("config.hub.json")), folder_name);
+INSTANTIATE_TEST_SUITE_P(Families, GoldenTwin, testing::ValuesIn(families_with("model.gguf")), folder_name);
 
 }  // namespace
 }  // namespace millrace::model

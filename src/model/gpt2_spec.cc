@@ -17,6 +17,16 @@ void reject_gpt2_variants(checkpoint::ConfigView& view) {
   }
 }
 
+ConfigDefaults gpt2_defaults(std::string_view activation) {
+  return {.activation = activation,
+          .norm_eps = 1e-5,
+          .tied_head = true,
+          .attention_bias = true,
+          .mlp_bias = true,
+          .ffn_factor = 4,
+          .rotary = false};
+}
+
 std::vector<checkpoint::ConfigField> gpt2_fields() { return {kScaled, kScaledByLayer, kCrossAttention}; }
 
 namespace {

@@ -9,6 +9,8 @@ namespace millrace::model {
 ModelSpec gpt2_spec(checkpoint::ConfigView& view, const ModelConfig& config);
 // Throws LoadError where the configuration asks for variants of the attention that change its arithmetic.
 void reject_gpt2_variants(checkpoint::ConfigView& view);
+// What their classes take for granted.
+ConfigDefaults gpt2_defaults(std::string_view activation);
 // The fields that reject_gpt2_variants() reads.
 std::vector<checkpoint::ConfigField> gpt2_fields();
 

@@ -2,6 +2,11 @@
 
 namespace millrace::model {
 
+ConfigDefaults gptj_defaults() {
+  return {
+      .activation = "gelu_new", .json = R"({"rotary_dim": 64})", .norm_eps = 1e-5, .mlp_bias = true, .ffn_factor = 4};
+}
+
 ModelSpec gptj_spec(checkpoint::ConfigView& view, const ModelConfig& config) {
   ModelSpec spec = llama_spec(view, config);
   keep_rotary_pairs(spec);

@@ -1,5 +1,8 @@
 #include "model/make_spec.h"
 
+#include <algorithm>
+#include <vector>
+
 #include "model/block.h"
 #include "model/file_names.h"
 #include "model/model_family.h"
@@ -7,7 +10,33 @@
 #include "model/weights/checkpoint_weights.h"
 
 namespace millrace::model {
+namespace {
+
 using checkpoint::Checkpoint;
+using checkpoint::RawTensor;
+
+constexpr std::uint64_t kCompared = 1 << 20;  // bytes at a time
+
+// Whether the file has a head beside the embedding, and with other values: then the two are not tied, whatever the
+// configuration says, as in Transformers 5.
+bool has_own_head(const Checkpoint& checkpoint, const WeightNames& names) {
+  const auto find = [&](const std::string& name) { return checkpoint.find(names.in_file(name) + ".weight"); };
+  const RawTensor *head = find(names.head), *embedding = find(names.embedding);
+  if (head == nullptr || embedding == nullptr || head->shape != embedding->shape) return head != nullptr;
+  if (head->file == embedding->file && head->offset == embedding->offset) return false;
+  if (head->format != embedding->format) return true;
+  std::vector<std::byte> a, b;
+  for (std::uint64_t at = 0; at < head->bytes; at += kCompared) {
+    a.resize(std::min(kCompared, head->bytes - at));
+    b.resize(a.size());
+    checkpoint.read(*head, at, a).or_throw();
+    checkpoint.read(*embedding, at, b).or_throw();
+    if (a != b) return true;
+  }
+  return false;
+}
+
+}  // namespace
 
 Result<ModelSpec> make_spec(const Checkpoint& checkpoint, const backend::Limits& limits) try {
   const ModelFamily* family = find_family(checkpoint.config);
@@ -21,6 +50,7 @@ Result<ModelSpec> make_spec(const Checkpoint& checkpoint, const backend::Limits&
   spec.unread_fields = view.unread();
   spec.family = family->name;
   find_file_names(checkpoint, spec.names);
+  if (spec.tied_head && has_own_head(checkpoint, spec.names)) spec.tied_head = false;
   if (auto checked = check_dimensions(spec, limits); !checked) return checked.error();
   return spec;
 } catch (const LoadError& failure) {

@@ -7,7 +7,8 @@
 
 namespace millrace::model {
 
-// The spec of a checkpoint. kUnsupported names the architecture and the known ones, the dimension that no kernel
+// The spec of a checkpoint. Of its tensors it reads at most embedding and head, where both are there and should be
+// tied. kUnsupported names the architecture and the known ones, the dimension that no kernel
 // handles, or a configured field that only other families understand.
 Result<ModelSpec> make_spec(const checkpoint::Checkpoint& checkpoint, const backend::Limits& limits = {});
 

@@ -35,6 +35,13 @@ void read_rows(const std::function<void(std::int64_t, std::int64_t, std::span<st
   }
 }
 
+// One value for each row of the weight, of those of the tensor's rows.
+std::vector<float> rows_of(const BlockWeight& weight, const std::vector<float>& all) {
+  std::vector<float> values;
+  for (std::int64_t i = 0; i < weight.rows; ++i) values.push_back(all[static_cast<std::size_t>(tensor_row(weight, i))]);
+  return values;
+}
+
 }  // namespace
 
 std::string WeightLoader::layer_name(const std::string& pattern, std::int64_t layer) {
@@ -80,12 +87,10 @@ backend::WeightSource WeightLoader::linear(const std::string& name, const BlockW
   backend::WeightSource source = linear(name, weight.tensor_rows(), weight.cols, spec_.transposed_linears);
   source.rows = weight.rows;
   if (!weight.slice.whole()) source.name += " " + weight.role;
-  std::vector<std::int32_t> order(static_cast<std::size_t>(weight.rows));
-  for (std::int64_t i = 0; i < weight.rows; ++i) {
-    order[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(tensor_row(weight, i));
-  }
-  const bool in_order = weight.slice.whole() && weight.rotated_head == 0;
-  return in_order ? source : with_rows(std::move(source), std::move(order));
+  if (weight.slice.whole() && weight.rotated_head == 0) return source;
+  std::vector<std::int32_t> order;
+  for (std::int64_t i = 0; i < weight.rows; ++i) order.push_back(static_cast<std::int32_t>(tensor_row(weight, i)));
+  return with_rows(std::move(source), std::move(order));
 }
 
 backend::WeightSource WeightLoader::with_rows(backend::WeightSource source, std::vector<std::int32_t> order) {
@@ -129,16 +134,11 @@ std::vector<float> WeightLoader::head_vector(const std::string& name, const Bloc
     const bool by_head = tensor != nullptr && tensor->shape == Shape{weight.rows / weight.head_rows, weight.head_rows};
     all = by_head ? read(*tensor) : vector(name, weight.rows);
   }
-  std::vector<float> values;
-  for (std::int64_t i = 0; i < weight.rows; ++i) values.push_back(all[static_cast<std::size_t>(tensor_row(weight, i))]);
-  return values;
+  return rows_of(weight, all);
 }
 
 std::vector<float> WeightLoader::vector(const std::string& name, const BlockWeight& weight) {
-  const std::vector<float> all = vector(name, weight.tensor_rows());
-  std::vector<float> values;
-  for (std::int64_t i = 0; i < weight.rows; ++i) values.push_back(all[static_cast<std::size_t>(tensor_row(weight, i))]);
-  return values;
+  return rows_of(weight, vector(name, weight.tensor_rows()));
 }
 
 void WeightLoader::check_all_used() const {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/cpu.h"
+#include "inspect/shape_report.h"
 #include "inspect/weight_report.h"
 #include "model/config/read_config.h"
 #include "model/make_spec.h"
@@ -17,43 +18,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 using checkpoint::Checkpoint;
-using model::RopeScaling;
-
-std::string_view scaling_name(RopeScaling::Kind kind) {
-  switch (kind) {
-    case RopeScaling::Kind::kNone: return "none";
-    case RopeScaling::Kind::kLinear: return "linear";
-    case RopeScaling::Kind::kDynamic: return "dynamic";
-    case RopeScaling::Kind::kYarn: return "yarn";
-    case RopeScaling::Kind::kLlama3: return "llama3";
-    case RopeScaling::Kind::kLongRope: return "longrope";
-  }
-  return "none";
-}
 
 template <typename T>
 Json or_null(const std::optional<T>& value) {
   return value ? Json(*value) : Json(nullptr);
-}
-
-Json describe_shape(const model::ModelConfig& c) {
-  Json rope = {{"theta", c.rope.theta}, {"dimensions", c.rope.dim}, {"scaling", scaling_name(c.rope.scaling.kind)}};
-  if (c.rope.scaling.kind != RopeScaling::Kind::kNone) {
-    rope["factor"] = c.rope.scaling.factor;
-    rope["original_context"] = c.rope.scaling.original_context;
-  }
-  return {{"layers", c.n_layers},
-          {"hidden_size", c.hidden_size},
-          {"heads", c.n_heads},
-          {"kv_heads", c.n_kv_heads},
-          {"head_dim", c.head_dim},
-          {"value_dim", c.value_dim},
-          {"ffn", c.intermediate_size},
-          {"vocab_size", c.vocab_size},
-          {"context_length", c.context_length},
-          {"sliding_window", c.sliding_window},
-          {"tied_head", c.tie_word_embeddings},
-          {"rope", std::move(rope)}};
 }
 
 Json describe_tokenizer(const text::Tokenizer* tokenizer) {
@@ -129,7 +97,7 @@ Json model_report(const Checkpoint& checkpoint, const ModelFlags& flags, bool te
       {"family", spec ? Json(spec->family) : Json(nullptr)},
       {"parameters", describe_parameters(checkpoint, spec ? &*spec : nullptr, weights ? &*weights : nullptr)},
       {"formats", describe_formats(checkpoint)},
-      {"shape", describe_shape(config)},
+      {"shape", describe_shape(config, spec ? &*spec : nullptr)},
       {"tokenizer", describe_tokenizer(checkpoint.tokenizer.get())},
       {"memory", spec ? describe_memory(*weights, *spec, flags, *backend) : Json(nullptr)},
       {"generation",

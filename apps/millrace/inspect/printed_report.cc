@@ -72,6 +72,19 @@ void print_template(const std::string& text) {
 }
 
 // What the configuration says.
+// A number, or the least and the most of a list by layer.
+std::string range(const Json& value) {
+  if (!value.is_array()) return shown(value);
+  const auto [least, most] = std::ranges::minmax(value.get<std::vector<std::int64_t>>());
+  return fmt::format("{} to {}", least, most);
+}
+
+void print_rope(const Json& rope) {
+  print_fact("rope",
+             fmt::format("theta {}, {} dimensions, scaling {}{}", shown(rope["theta"]), shown(rope["dimensions"]),
+                         shown(rope["scaling"]), rope.contains("factor") ? " by " + shown(rope["factor"]) : ""));
+}
+
 void print_configuration(const Json& r) {
   const Json& s = r["shape"];
   const Json& p = r["parameters"];
@@ -85,17 +98,17 @@ void print_configuration(const Json& r) {
                                            : fmt::format("{:.1f}", p["without_embedding"].get<double>() / 1e6),
                                        bytes(p["bytes"])));
   const std::string values =
-      s["value_dim"] == s["head_dim"] ? "" : fmt::format(" (values of {})", shown(s["value_dim"]));
+      s["value_dim"] == s["head_dim"] ? "" : fmt::format(" (values of {})", range(s["value_dim"]));
   print_fact("shape", fmt::format("{} layers, hidden {}, {} heads of {}{}, {} kv heads, ffn {}, vocabulary {}{}",
-                                  shown(s["layers"]), shown(s["hidden_size"]), shown(s["heads"]), shown(s["head_dim"]),
-                                  values, shown(s["kv_heads"]), shown(s["ffn"]), shown(s["vocab_size"]),
+                                  shown(s["layers"]), shown(s["hidden_size"]), range(s["heads"]), range(s["head_dim"]),
+                                  values, range(s["kv_heads"]), range(s["ffn"]), shown(s["vocab_size"]),
                                   s["tied_head"].get<bool>() ? ", tied head" : ""));
-  print_fact("context", fmt::format("{} tokens, sliding window {}", shown(s["context_length"]),
-                                    s["sliding_window"] == 0 ? "none" : shown(s["sliding_window"])));
-  const Json& rope = s["rope"];
-  print_fact("rope",
-             fmt::format("theta {}, {} dimensions, scaling {}{}", shown(rope["theta"]), shown(rope["dimensions"]),
-                         shown(rope["scaling"]), rope.contains("factor") ? " by " + shown(rope["factor"]) : ""));
+  const bool some = s["sliding_window_layers"] != 0 && s["sliding_window_layers"] != s["layers"];
+  print_fact("context", fmt::format("{} tokens, sliding window {}{}", shown(s["context_length"]),
+                                    s["sliding_window"] == 0 ? "none" : shown(s["sliding_window"]),
+                                    some ? " in " + shown(s["sliding_window_layers"]) + " layers" : ""));
+  if (!s["rope"].is_null()) print_rope(s["rope"]);
+  for (const Json& rope : s["further_ropes"]) print_rope(rope);
 }
 
 void print_tensors(const Json& tensors) {

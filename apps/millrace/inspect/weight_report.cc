@@ -62,7 +62,8 @@ Json describe_parameters(const Checkpoint& checkpoint, const model::ModelSpec* s
   }
   for (const checkpoint::IntegerTensor& integers : checkpoint.integers) bytes += integers.tensor.bytes;
   if (spec != nullptr && !checkpoint.integers.empty()) total = values_of_quantized(checkpoint, *weights);
-  const RawTensor* embedding = spec == nullptr ? nullptr : checkpoint.find(spec->names.embedding + ".weight");
+  const RawTensor* embedding =
+      spec == nullptr ? nullptr : checkpoint.find(spec->names.in_file(spec->names.embedding) + ".weight");
   return {{"total", total},
           {"without_embedding", embedding == nullptr ? Json(nullptr) : Json(total - embedding->shape.elements())},
           {"bytes", bytes}};

@@ -1,5 +1,6 @@
 #include "model/blocks/attention.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "model/block_loader.h"
@@ -260,9 +261,15 @@ std::string key(const BlockSpec& block) {
   return text;
 }
 
+// Tokens that a token sees at most, itself included; 0 = all. Of a chunk it sees no more than the chunk has.
+std::int64_t lookback(const AttentionParams& a) {
+  return a.window > 0 && a.chunk > 0 ? std::min(a.window, a.chunk) : std::max(a.window, a.chunk);
+}
+
 std::optional<kv::KvNeed> kv(const BlockSpec& block) {
   const AttentionParams& a = params_of(block);
-  return kv::KvNeed{.kv_heads = a.kv_heads, .key_dim = a.head_dim, .value_dim = a.value_head_dim(), .window = a.window};
+  return kv::KvNeed{
+      .kv_heads = a.kv_heads, .key_dim = a.head_dim, .value_dim = a.value_head_dim(), .window = lookback(a)};
 }
 
 BlockWorkspace workspace(const BlockSpec& block) {

@@ -7,11 +7,7 @@ ModelFamily codegen() {
   return {.name = "codegen",
           .hf = {"CodeGenForCausalLM"},
           .gguf = {},
-          .defaults = {.activation = "gelu_new",
-                       .json = R"({"rotary_dim": 64})",
-                       .norm_eps = 1e-5,
-                       .mlp_bias = true,
-                       .ffn_factor = 4},
+          .defaults = gptj_defaults(),
           .spec = [](checkpoint::ConfigView& view, const ModelConfig& config) {
             ModelSpec spec = gptj_spec(view, config);
             each_attention(spec, [](AttentionParams& a) { a.fused = FusedQkv::kQuarters; });

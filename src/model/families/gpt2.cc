@@ -8,13 +8,7 @@ ModelFamily gpt2() {
   return {.name = "gpt2",
           .hf = {"GPT2LMHeadModel"},
           .gguf = {"gpt2"},
-          .defaults = {.activation = "gelu_new",
-                       .norm_eps = 1e-5,
-                       .tied_head = true,
-                       .attention_bias = true,
-                       .mlp_bias = true,
-                       .ffn_factor = 4,
-                       .rotary = false},
+          .defaults = gpt2_defaults("gelu_new"),
           .fields = gpt2_fields(),
           .spec = [](checkpoint::ConfigView& view, const ModelConfig& config) {
             reject_gpt2_variants(view);

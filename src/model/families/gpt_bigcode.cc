@@ -18,13 +18,7 @@ ModelFamily gpt_bigcode() {
   return {.name = "gpt_bigcode",
           .hf = {"GPTBigCodeForCausalLM"},
           .gguf = {"starcoder"},
-          .defaults = {.activation = "gelu_pytorch_tanh",
-                       .norm_eps = 1e-5,
-                       .tied_head = true,
-                       .attention_bias = true,
-                       .mlp_bias = true,
-                       .ffn_factor = 4,
-                       .rotary = false},
+          .defaults = gpt2_defaults("gelu_pytorch_tanh"),
           .fields = gpt_bigcode_fields(),
           .spec = [](checkpoint::ConfigView& view, const ModelConfig& read) {
             reject_gpt2_variants(view);

@@ -32,21 +32,21 @@ class WindowGrowth final : public AdmissionResource {
 
  private:
   // What the sequence will hold when it is longest, if it has `start` tokens now.
-  std::int64_t most_of(const PlanDraft& draft, const Sequence& sequence) const {
+  std::int64_t peak_of(const PlanDraft& draft, const Sequence& sequence) const {
     const std::int64_t left = std::max<std::int64_t>(1, sequence.predicted_output - sequence.output_tokens());
     const std::int64_t longest = std::min(sequence.length() + left, std::max(sequence.max_total, sequence.length()));
     return std::min<std::int64_t>(draft.pages_of(longest), cache_.window()->span());
   }
   std::int64_t growth_of(const PlanDraft& draft, const Sequence& sequence) const {
     const auto held = static_cast<std::int64_t>(sequence.blocks.blocks().size() - sequence.blocks.behind());
-    return std::max<std::int64_t>(0, most_of(draft, sequence) - held);
+    return std::max<std::int64_t>(0, peak_of(draft, sequence) - held);
   }
   std::int64_t growth_of(const PlanDraft& draft, const JoiningSequence& joining) const {
     const Sequence& sequence = *joining.member.place.sequence;
     if (!sequence.blocks.blocks().empty()) return growth_of(draft, sequence);
     const auto taken = static_cast<std::int64_t>(joining.member.first_page.window);
     const std::int64_t shared = std::ssize(joining.match.pages) - joining.match.behind - joining.match.idle_window;
-    return std::max(taken, most_of(draft, sequence) - std::max<std::int64_t>(0, shared));
+    return std::max(taken, peak_of(draft, sequence) - std::max<std::int64_t>(0, shared));
   }
   void count(const PlanDraft& draft) {
     growth_ = 0;
