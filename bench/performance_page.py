@@ -54,6 +54,7 @@ PEERS = {
     "peers-135m-bf16": f"peers {{135m-bf16}} --peer vllm --peer transformers {DIRECT}",
     "peers-1b-q4_0": f"peers {{1b.q4_0.gguf}} --peer llama.cpp --peer openvino {DIRECT}",
     **{f"peers-1b-{storage}": f"peers {{1b.{storage}.gguf}} --peer llama.cpp --shape prefill512 --shape decode64 --rounds 3" for storage in ("q8_0", "q4_k", "bf16")},
+    **{f"peers-{shape}-q4_0": f"peers {{{shape}.q4_0.gguf}} --peer llama.cpp --shape prefill512 --shape decode64 --rounds 5" for shape in ("gemma3-1b", "phi3-mini", "granite-2b")},
     "peers-batch32-smollm2": "peers {default} --peer llama.cpp --shape batch32 --rounds 2",
     "peers-batch32-1b-q4_0": "peers {1b.q4_0.gguf} --peer llama.cpp --peer openvino --shape batch32 --rounds 2",
     "peers-1b-directory-bf16": f"peers {{1b-bf16}} --peer vllm --peer transformers {DIRECT}",

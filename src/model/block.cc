@@ -17,6 +17,11 @@ const BlockKind& kind_of(const BlockSpec& block) {
   return *found;
 }
 
+BlockWeight norm_weight(std::string role, const std::string& name, std::int64_t rows, const NormSpec& norm) {
+  return {
+      .role = std::move(role), .name = name, .rows = rows, .bias = norm.bias ? BiasRule::kRequired : BiasRule::kNone};
+}
+
 std::int64_t tensor_row(const BlockWeight& weight, std::int64_t i) noexcept {
   if (weight.rotated_head > 0) {
     const std::int64_t head = i / weight.rotated_head, in_head = i % weight.rotated_head, half = weight.rotated / 2;
@@ -27,9 +32,12 @@ std::int64_t tensor_row(const BlockWeight& weight, std::int64_t i) noexcept {
 
 std::vector<BlockWeight> block_weights(const BlockSpec& block, const ModelSpec& spec, const HasTensor& has) {
   std::vector<BlockWeight> all = kind_of(block).weights(block, spec, has);
+  for (BlockWeight& weight : all) {
+    if (weight.cols > 0) weight.bias = spec.biases ? BiasRule::kRequired : BiasRule::kIfPresent;
+  }
   const BlockOutput& output = block.output;
   const auto add = [&](const std::string& name, const NormSpec& norm) {
-    if (!name.empty() && norm.weight) all.push_back({.role = "post_norm", .name = name, .rows = spec.hidden_size});
+    if (!name.empty() && norm.weight) all.push_back(norm_weight("post_norm", name, spec.hidden_size, norm));
   };
   add(output.norm_name, output.norm);
   add(output.sum_norm_name, output.sum_norm);
@@ -46,7 +54,7 @@ std::vector<BlockWeight> outer_weights(const ModelSpec& spec) {
     all.push_back({.role = "position_embd", .name = names.positions, .rows = rows, .cols = hidden});
   }
   const auto vector = [&](std::string_view role, const std::string& name, const NormSpec& norm) {
-    if (!name.empty() && norm.weight) all.push_back({.role = std::string(role), .name = name, .rows = hidden});
+    if (!name.empty() && norm.weight) all.push_back(norm_weight(std::string(role), name, hidden, norm));
   };
   vector("token_embd_norm", names.embedding_norm, spec.embedding_norm);
   if (!names.project_in.empty()) {
@@ -54,7 +62,10 @@ std::vector<BlockWeight> outer_weights(const ModelSpec& spec) {
     all.push_back({.role = "project_out", .name = names.project_out, .rows = width, .cols = hidden});
   }
   vector("output_norm", names.final_norm, spec.final_norm);
-  if (!spec.tied_head) all.push_back({.role = "output", .name = names.head, .rows = spec.vocab_size, .cols = width});
+  if (!spec.tied_head) {
+    all.push_back(
+        {.role = "output", .name = names.head, .rows = spec.vocab_size, .cols = width, .bias = BiasRule::kIfPresent});
+  }
   return all;
 }
 

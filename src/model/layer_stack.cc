@@ -108,10 +108,10 @@ std::size_t LayerStack::weight_bytes_per_token() const noexcept {
 }
 
 std::string LayerStack::description() const {
-  const auto linears = layers_.front().entries.back().block->linears();
+  const std::vector<backend::Linear*> all = linears();
   const auto largest =
-      std::ranges::max_element(linears, {}, [](const backend::Linear* linear) { return linear->n() * linear->k(); });
-  return (*largest)->description();
+      std::ranges::max_element(all, {}, [](const backend::Linear* linear) { return linear->n() * linear->k(); });
+  return largest == all.end() ? std::string() : (*largest)->description();
 }
 
 }  // namespace millrace::model

@@ -29,13 +29,17 @@ struct Candidate {
   std::size_t distance = std::numeric_limits<std::size_t>::max();
 };
 
-// Values of a tensor by its name in the file.
-using Expected = std::map<std::string, std::int64_t>;
+struct ExpectedTensor {
+  std::int64_t values = 0;
+  bool required = true;
+};
+using Expected = std::map<std::string, ExpectedTensor>;  // by the name in the file
 
 void expect(const BlockWeight& weight, std::int64_t layer, const WeightNames& names, Expected& expected) {
-  const std::string name = names.in_file(WeightLoader::layer_name(weight.name, layer));
-  expected[name + ".weight"] = weight.tensor_rows() * std::max<std::int64_t>(1, weight.cols);
-  expected[name + ".bias"] = weight.tensor_rows();
+  const auto in_file = [&](const std::string& name) { return names.in_file(WeightLoader::layer_name(name, layer)); };
+  expected[in_file(weight.tensor())] = {weight.tensor_rows() * std::max<std::int64_t>(1, weight.cols)};
+  if (weight.bias == BiasRule::kNone) return;
+  expected[in_file(weight.name + ".bias")] = {weight.tensor_rows(), weight.bias == BiasRule::kRequired};
 }
 
 Expected expected_tensors(const ModelSpec& spec, const Checkpoint& checkpoint) {
@@ -70,16 +74,15 @@ Candidate judge(const ModelFamily& family, const Checkpoint& checkpoint) try {
   Candidate candidate{.family = &family, .unread = view.unread(), .unmatched = {}};
   std::erase_if(candidate.unread, is_beside_the_point);
   const Expected expected = expected_tensors(spec, checkpoint);
-  std::size_t found = 0;
+  std::int64_t missing = std::ranges::count_if(expected, [](const auto& tensor) { return tensor.second.required; });
   for (const checkpoint::RawTensor& tensor : checkpoint.tensors) {
     const auto known = expected.find(tensor.name);
-    const bool fits = known != expected.end() && known->second == tensor.shape.elements();
-    found += fits ? 1 : 0;
+    const bool fits = known != expected.end() && known->second.values == tensor.shape.elements();
+    if (fits && known->second.required) --missing;
     const auto ignores = [&](const std::string& pattern) { return matches_pattern(pattern, tensor.name); };
     if (!fits && std::ranges::none_of(spec.names.ignored, ignores)) candidate.unmatched.push_back(tensor.name);
   }
-  const std::size_t weights = expected.size() / 2;
-  candidate.distance = 2 * candidate.unmatched.size() + weights - std::min(found, weights) + candidate.unread.size();
+  candidate.distance = 2 * candidate.unmatched.size() + static_cast<std::size_t>(missing) + candidate.unread.size();
   return candidate;
 } catch (const LoadError&) {
   return {.family = &family, .unread = {}, .unmatched = {}};

@@ -24,12 +24,16 @@ int perplexity(const PerplexityFlags& flags) {
   if (loaded.checkpoint->tokenizer == nullptr) {
     throw_load_error(ErrorCode::kUnsupported, "tokenizer", "{}: this model has no tokenizer", loaded.checkpoint->path);
   }
-  const std::vector<std::int32_t> tokens = loaded.checkpoint->tokenizer->encode(text, false, false);
+  const text::Tokenizer& tokenizer = *loaded.checkpoint->tokenizer;
+  const std::vector<std::int32_t> tokens = tokenizer.encode(text, false, false);
   const std::int64_t window = std::min(flags.window, loaded.transformer->max_length());
   const TimePoint start = Env::system().now();
   const decode::Perplexity measured =
       engine::load::measure_perplexity(*loaded.transformer, *loaded.backend, tokens,
-                                       {.window = window, .chunk = flags.chunk, .pages = flags.model.kv_pages()});
+                                       {.window = window,
+                                        .chunk = flags.chunk,
+                                        .bos = tokenizer.adds_bos() ? tokenizer.bos() : std::nullopt,
+                                        .pages = flags.model.kv_pages()});
   const double seconds = milliseconds_between(start, Env::system().now()) / 1000.0;
   const auto scored = static_cast<long long>(measured.tokens());
   if (scored == 0) throw_load_error(ErrorCode::kInvalidArgument, "file", "{}: fewer than two tokens", flags.file);
@@ -53,7 +57,9 @@ app::Command perplexity() {
             app.add_option("model", flags->model.model,
                            "Model: a .gguf file, a model directory, org/name on the Hugging Face hub, or 'default'");
             app.add_option("-f,--file", flags->file, "Text file to score")->type_name("FILE")->required();
-            app.add_option("--window", flags->window, "Context window in tokens; the text is scored window by window")
+            app.add_option("--window", flags->window,
+                           "Context window in tokens; the text is scored window by window, each behind the BOS token "
+                           "that the model wants")
                 ->check(CLI::Range(2, 1 << 24));
             app.add_option("--chunk", flags->chunk, "Tokens computed per step; changes speed, not the result")
                 ->check(CLI::Range(1, 1 << 16));

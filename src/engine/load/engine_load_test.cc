@@ -109,8 +109,18 @@ TEST_F(EngineLoad, PerplexityIsThatOfEachWindowWhateverTheChunks) {
   EXPECT_NEAR(whole.value(), std::exp(total / static_cast<double>(whole.tokens())), 1e-9 * whole.value());
 }
 
+TEST_F(EngineLoad, PerplexityBeginsEachWindowWithBosWhichIsNotScored) {
+  const std::vector<std::int32_t> text = {9, 8, 7, 6, 5}, first = {1, 9, 8, 7}, second = {1, 6, 5};
+  const auto with_bos = measure_perplexity(transformer_, *backend_, text, {.window = 4, .bos = 1});
+  EXPECT_EQ(with_bos.tokens(), 5);
+  const double one = std::log(measure_perplexity(transformer_, *backend_, first, {.window = 4}).value()) * 3;
+  const double two = std::log(measure_perplexity(transformer_, *backend_, second, {.window = 4}).value()) * 2;
+  EXPECT_NEAR(std::log(with_bos.value()), (one + two) / 5, 1e-9);
+}
+
 TEST_F(EngineLoad, PerplexityOfATextWithoutASecondTokenScoresNone) {
   const std::vector<std::int32_t> text = {5};
+  EXPECT_EQ(measure_perplexity(transformer_, *backend_, text, {.window = 64, .bos = 1}).tokens(), 1);
   EXPECT_EQ(measure_perplexity(transformer_, *backend_, text, {.window = 64}).tokens(), 0);
   EXPECT_EQ(measure_perplexity(transformer_, *backend_, {}, {.window = 64}).tokens(), 0);
 }

@@ -1,6 +1,7 @@
 #include "engine/load/text_perplexity.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "kv/block_table.h"
 #include "kv/kv_store.h"
@@ -37,10 +38,14 @@ decode::Perplexity measure_perplexity(model::Transformer& transformer, backend::
   const kv::KvStore store = kv::KvStore::create(backend, groups, pages).or_throw();
   table.reserve(load.window);
   decode::Perplexity perplexity;
-  for (std::int64_t begin = 0; begin + 1 < std::ssize(tokens); begin += load.window) {
-    const std::int64_t n = std::min(load.window, std::ssize(tokens) - begin);
-    const auto window = tokens.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(n));
-    score_window(transformer, store, table.blocks(), window, load.chunk, perplexity);
+  const std::int64_t of_text = load.window - (load.bos ? 1 : 0);
+  for (std::int64_t begin = 0; begin < std::ssize(tokens); begin += of_text) {
+    const std::int64_t n = std::min(of_text, std::ssize(tokens) - begin);
+    const auto part = tokens.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(n));
+    std::vector<std::int32_t> window;
+    if (load.bos) window.push_back(*load.bos);
+    window.insert(window.end(), part.begin(), part.end());
+    if (window.size() > 1) score_window(transformer, store, table.blocks(), window, load.chunk, perplexity);
   }
   return perplexity;
 }

@@ -97,12 +97,10 @@ BlockWeight gate_weight(const AttentionParams& a, const ModelSpec& spec) {
 // The weights of a norm of heads, in the order of the rows of the heads.
 BlockWeight head_norm_weight(const AttentionParams& a, const ModelSpec& spec, bool of_queries) {
   const bool all = a.q_k_norm->over_row || a.q_k_norm->own_weights;
-  BlockWeight weight{.role = of_queries ? "attn_q_norm" : "attn_k_norm",
-                     .name = of_queries ? a.names.q_norm : a.names.k_norm,
-                     .rows = !all         ? a.head_dim
-                             : of_queries ? a.q_size()
-                                          : a.k_size(),
-                     .head_rows = a.head_dim};
+  const std::int64_t rows = !all ? a.head_dim : of_queries ? a.q_size() : a.k_size();
+  BlockWeight weight = norm_weight(of_queries ? "attn_q_norm" : "attn_k_norm",
+                                   of_queries ? a.names.q_norm : a.names.k_norm, rows, a.q_k_norm->norm);
+  weight.head_rows = a.head_dim;
   if (a.rotary_pairs && a.rope >= 0) {
     weight.rotated_head = a.head_dim;
     weight.rotated = rotated_dims(a, spec);
@@ -293,7 +291,7 @@ std::vector<BlockWeight> weights(const BlockSpec& block, const ModelSpec& spec, 
   const AttentionParams& a = params_of(block);
   std::vector<BlockWeight> all;
   if (!a.names.norm.empty() && a.norm.weight) {
-    all.push_back({.role = "attn_norm", .name = a.names.norm, .rows = input_width(a, spec)});
+    all.push_back(norm_weight("attn_norm", a.names.norm, input_width(a, spec), a.norm));
   }
   for (BlockWeight& weight : qkv_weights(a, spec, has)) all.push_back(std::move(weight));
   if (a.q_k_norm && a.q_k_norm->norm.weight) {
@@ -301,8 +299,9 @@ std::vector<BlockWeight> weights(const BlockSpec& block, const ModelSpec& spec, 
     all.push_back(head_norm_weight(a, spec, false));
   }
   if (a.gate != OutputGate::kNone) all.push_back(gate_weight(a, spec));
+  if (a.sinks) all.push_back({.role = "attn_sinks", .name = a.names.sinks, .rows = a.heads, .whole_name = true});
   if (!a.names.sub_norm.empty() && a.sub_norm.weight) {
-    all.push_back({.role = "attn_sub_norm", .name = a.names.sub_norm, .rows = a.output_size()});
+    all.push_back(norm_weight("attn_sub_norm", a.names.sub_norm, a.output_size(), a.sub_norm));
   }
   all.push_back(o_weight(a, spec));
   return all;

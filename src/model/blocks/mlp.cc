@@ -138,11 +138,15 @@ std::vector<BlockWeight> weights(const BlockSpec& block, const ModelSpec& spec, 
   const MlpParams& m = params_of(block);
   std::vector<BlockWeight> all;
   if (!m.names.norm.empty() && m.norm.weight)
-    all.push_back({.role = "ffn_norm", .name = m.names.norm, .rows = spec.hidden_size});
+    all.push_back(norm_weight("ffn_norm", m.names.norm, spec.hidden_size, m.norm));
   for (BlockWeight& weight : up_weights(m, spec, has)) all.push_back(std::move(weight));
   if (!m.names.sub_norm.empty() && m.sub_norm.weight)
-    all.push_back({.role = "ffn_sub_norm", .name = m.names.sub_norm, .rows = m.width});
+    all.push_back(norm_weight("ffn_sub_norm", m.names.sub_norm, m.width, m.sub_norm));
   all.push_back(down_weight(m, spec));
+  if (m.names.xielu.empty()) return all;
+  for (const std::string number : {"alpha_p", "alpha_n", "beta", "eps"}) {
+    all.push_back({.role = "xielu_" + number, .name = m.names.xielu + number, .rows = 1, .whole_name = true});
+  }
   return all;
 }
 

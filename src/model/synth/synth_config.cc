@@ -20,7 +20,13 @@ std::uint32_t file_type(std::string_view format) {
   return kDrafted;
 }
 
-GgufEntry further_entry(const std::string& key, const nlohmann::json& value) {
+GgufEntry further_entry(const ModelConfig& config, const std::string& name, const nlohmann::json& value) {
+  if (name.starts_with(':')) {
+    const std::vector<float> numbers(static_cast<std::size_t>(config.n_layers), value.get<float>());
+    return {name.substr(1), checkpoint::GgufArray{numbers}};
+  }
+  const std::string key = config.architecture + "." + name;
+  if (value.is_string()) return {key, value.get<std::string>()};
   if (value.is_boolean()) return {key, value.get<bool>()};
   if (value.is_number_integer()) return {key, value.get<std::uint32_t>()};
   return {key, value.get<float>()};
@@ -54,9 +60,10 @@ std::vector<GgufEntry> synth_gguf_entries(const SynthModel& model) {
   number("rope.freq_base", config.rope.theta);
   number("attention.layer_norm_rms_epsilon", config.norm_eps);
   for (const auto& [key, value] : model.further.items()) {
-    entries.push_back(further_entry(config.architecture + "." + key, value));
+    entries.push_back(further_entry(config, key, value));
   }
   const auto& tokenizer = model.options.tokenizer.entries;
+  if (tokenizer.empty()) entries.emplace_back("tokenizer.ggml.model", std::string("none"));  // llama.cpp wants it said
   entries.insert(entries.end(), tokenizer.begin(), tokenizer.end());
   return entries;
 }

@@ -53,7 +53,14 @@ class Source {
       return;
     }
     const std::int64_t at = tensor.pair_rows > 0 ? half_row(row, tensor.pair_rows) : row;
-    stream.fill(static_cast<std::uint64_t>(at) * out.size(), tensor.deviation, out);
+    if (tensor.spec.shape.rank() > 1 || tensor.pair_rows == 0) {
+      stream.fill(static_cast<std::uint64_t>(at) * out.size(), tensor.deviation, out);
+      return;
+    }
+    for (std::size_t i = 0; i < out.size(); ++i) {  // a bias of rows that lie as pairs
+      const auto from = static_cast<std::uint64_t>(half_row(static_cast<std::int64_t>(i), tensor.pair_rows));
+      stream.fill(from, tensor.deviation, out.subspan(i, 1));
+    }
   }
 
   const SynthModel& model_;

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <filesystem>
+#include <set>
 
 #include "model/memory_plan.h"
 #include "model/synth/normal_noise.h"
@@ -28,10 +29,13 @@ class Synth : public testing::Test {
 
   std::string write(const std::string& name, std::string_view shape, std::string_view format, int threads = 2,
                     std::uint64_t seed = 1) {
+    return write(name, *find_synth_shape(shape), format, threads, seed);
+  }
+  std::string write(const std::string& name, const SynthShape& shape, std::string_view format, int threads = 2,
+                    std::uint64_t seed = 1) {
     const auto container = name.ends_with(".gguf") ? Checkpoint::Container::kGguf : Checkpoint::Container::kSafetensors;
-    const SynthModel model = plan_synth(*find_synth_shape(shape), container,
-                                        {.format = quant::find_format(format), .seed = seed, .tokenizer = {}})
-                                 .or_throw();
+    const SynthModel model =
+        plan_synth(shape, container, {.format = quant::find_format(format), .seed = seed, .tokenizer = {}}).or_throw();
     WorkerTeam team(threads);
     const std::string path = (folder_ / name).string();
     write_synth(model, path, team).or_throw();
@@ -53,10 +57,37 @@ TEST_F(Synth, DependsOnTheSeed) {
   EXPECT_NE(bytes(write("a.gguf", "tiny", "q8_0", 2, 1)), bytes(write("b.gguf", "tiny", "q8_0", 2, 2)));
 }
 
+// The parts of a shape that matter for its files, in a model that takes no time.
+SynthShape small(SynthShape shape) {
+  if (shape.name.starts_with("tiny")) return shape;
+  shape.kv_heads = shape.kv_heads == 1 ? 1 : shape.kv_heads == shape.heads ? 4 : 2;
+  shape.hidden = 128;
+  shape.layers = 6;
+  shape.heads = 4;
+  shape.head_dim = 32;
+  shape.ffn = 256;
+  shape.vocab = 512;
+  shape.context = 128;
+  return shape;
+}
+
 TEST_F(Synth, IsTheSameModelInBothContainers) {
-  for (const std::string shape : {"tiny", "tiny-qwen3"}) {
-    EXPECT_EQ(logits(write(shape + ".gguf", shape, "f32")), logits(write(shape, shape, "f32"))) << shape;
+  const std::set<std::string_view> of_one_container = {"tiny-values", "xglm-564m"};
+  // GGUF's BitNet has another activation, and its Muse Glimmer a factor in the weights of norms.
+  const std::set<std::string_view> two_models = {"bitnet-2b", "tiny-gate"};
+  for (const SynthShape& shape : synth_shapes()) {
+    if (of_one_container.contains(shape.name)) continue;
+    const std::string name(shape.name);
+    const std::vector<float> gguf = logits(write(name + ".gguf", small(shape), "f32"));
+    const std::vector<float> safetensors = logits(write(name, small(shape), "f32"));
+    if (!two_models.contains(shape.name)) EXPECT_EQ(gguf, safetensors) << shape.name;
   }
+  logits(write("xglm", small(*find_synth_shape("xglm-564m")), "f32"));
+  const auto refused = plan_synth(*find_synth_shape("xglm-564m"), Checkpoint::Container::kGguf,
+                                  {.format = quant::find_format("f32"), .tokenizer = {}});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().message,
+            "shape xglm-564m: xglm models have no name in GGUF; OUT must be a directory, for safetensors");
 }
 
 TEST_F(Synth, HasLogitsOfModerateSize) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "base/check.h"
 #include "model/block.h"
@@ -53,15 +54,25 @@ const quant::QuantFormat* fitting_format(const quant::QuantFormat* wanted, std::
   return quant::find_format("f16");
 }
 
+constexpr float kBiasDeviation = 0.1f;  // also of sinks: small beside what they are added to
+
+// Of vectors whose values are all the same: norms change nothing, xIELU is of moderate slopes.
+float constant_of(const BlockWeight& weight, const ModelSpec& spec) {
+  if (weight.role == "xielu_eps") return -1e-6f;
+  return weight.role.starts_with("xielu_") ? 0.5f : 1.0f - spec.final_norm.offset;
+}
+
 class Layout {
  public:
-  Layout(SynthModel& model, ModelSpec spec, bool fused) : model_(model), spec_(std::move(spec)), fused_(fused) {}
+  Layout(SynthModel& model, ModelSpec spec, const SynthShape& shape)
+      : model_(model), spec_(std::move(spec)), shape_(shape) {}
 
   void build() {
+    CHECK(!spec_.transposed_linears && "no shape is of such a family");
     const double embedding = kLogitDeviation / std::sqrt(static_cast<double>(spec_.hidden_size));
     std::vector<BlockWeight> outer = outer_weights(spec_);
     const auto last = std::ranges::find(outer, spec_.names.final_norm, &BlockWeight::name);
-    for (auto weight = outer.begin(); weight != last; ++weight) add(*weight, weight->name, weight->role, embedding);
+    for (auto weight = outer.begin(); weight != last; ++weight) add(*weight, 0, weight->role, embedding, false);
     // What is added to the residual is smaller in deep models (GPT-2), so that its sum stays near 1.
     std::size_t blocks = 0;
     for (const LayerSpec& layer : spec_.layers) blocks += layer.blocks.size();
@@ -69,40 +80,57 @@ class Layout {
     for (std::size_t i = 0; i < spec_.layers.size(); ++i) {
       for (const BlockSpec& block : spec_.layers[i].blocks) add_block(block, static_cast<std::int64_t>(i), residual);
     }
-    for (auto weight = last; weight != outer.end(); ++weight) add(*weight, weight->name, weight->role, embedding);
+    for (auto weight = last; weight != outer.end(); ++weight) add(*weight, 0, weight->role, embedding, false);
   }
 
  private:
   void add_block(const BlockSpec& block, std::int64_t layer, double residual) {
-    const auto has = [this](const std::string&) { return fused_; };
+    const auto has = [this](const std::string&) { return shape_.fused; };
     for (const BlockWeight& weight : block_weights(block, spec_, has)) {
       const double of_inputs = weight.cols > 0 ? 1.0 / std::sqrt(static_cast<double>(weight.cols)) : 0.0;
-      add(weight, WeightLoader::layer_name(weight.name, layer), fmt::format("blk.{}.{}", layer, weight.role),
-          weight.to_residual ? of_inputs * residual : of_inputs);
+      const std::string stream = fmt::format("blk.{}.{}", layer, weight.role);
+      add(weight, layer, stream, weight.to_residual ? of_inputs * residual : of_inputs, may_have_bias(weight));
     }
   }
 
-  // `stream` as GGUF calls the weight, whatever the file does. Parts of a fused tensor come one after the other.
-  void add(const BlockWeight& weight, const std::string& name, const std::string& stream, double deviation) {
-    const std::string full = name + ".weight";
-    if (!model_.tensors.empty() && model_.tensors.back().spec.name == full) return;
-    if (weight.cols == 0) {
-      model_.tensors.push_back({.spec = {.name = full, .format = quant::find_format("f32"), .shape = {weight.rows}},
-                                .stream = {},
-                                .constant = 1.0f - spec_.final_norm.offset});
-      return;
-    }
-    model_.tensors.push_back({.spec = {.name = full,
-                                       .format = fitting_format(model_.options.format, weight.cols),
-                                       .shape = {weight.tensor_rows(), weight.cols}},
-                              .stream = stream,
-                              .deviation = static_cast<float>(deviation),
-                              .pair_rows = weight.rotated_head});
+  bool may_have_bias(const BlockWeight& weight) const {
+    const bool qkv = weight.role == "attn_q" || weight.role == "attn_k" || weight.role == "attn_v";
+    return shape_.biases == SynthBiases::kAll || (shape_.biases == SynthBiases::kQkv && qkv);
+  }
+
+  // `stream` as GGUF calls the weight, whatever the file does. `bias`: also where the family leaves it open.
+  void add(const BlockWeight& weight, std::int64_t layer, const std::string& stream, double deviation, bool bias) {
+    const bool matrix = weight.cols > 0;
+    const auto* format = matrix && weight.role != "position_embd"  // which no quantizer touches
+                             ? fitting_format(model_.options.format, weight.cols)
+                             : quant::find_format("f32");
+    SynthTensor tensor{.spec = {.name = WeightLoader::layer_name(weight.tensor(), layer),
+                                .format = format,
+                                .shape = {weight.tensor_rows()}},
+                       .stream = {},
+                       .constant = constant_of(weight, spec_)};
+    if (matrix) tensor.spec.shape = {weight.tensor_rows(), weight.cols};
+    if (matrix || weight.role == "attn_sinks") tensor.stream = stream;
+    tensor.deviation = matrix ? static_cast<float>(deviation) : kBiasDeviation;
+    tensor.pair_rows = matrix ? weight.rotated_head : 0;
+    push(std::move(tensor));
+    if (weight.bias == BiasRule::kNone || (weight.bias == BiasRule::kIfPresent && !bias)) return;
+    push({.spec = {.name = WeightLoader::layer_name(weight.name + ".bias", layer),
+                   .format = quant::find_format("f32"),
+                   .shape = {weight.tensor_rows()}},
+          .stream = stream + ".bias",
+          .deviation = kBiasDeviation,
+          .pair_rows = weight.cols > 0 ? weight.rotated_head : 0});
+  }
+  // Once, as parts of a fused tensor are weights of their own.
+  void push(SynthTensor tensor) {
+    if (names_.insert(tensor.spec.name).second) model_.tensors.push_back(std::move(tensor));
   }
 
   SynthModel& model_;
   ModelSpec spec_;
-  bool fused_;
+  const SynthShape& shape_;
+  std::set<std::string> names_;
 };
 
 // What loading the written configuration gives.
@@ -138,6 +166,12 @@ Result<SynthModel> plan_synth(const SynthShape& shape, Checkpoint::Container con
                       shape.name, shape.value_dim, shape.head_dim, shape.family);
   }
   const ModelFamily& family = family_of(shape);
+  if (gguf && family.gguf.empty()) {
+    return make_error(ErrorCode::kInvalidArgument, "shape",
+                      "shape {}: {} models have no name in GGUF; OUT must be a "
+                      "directory, for safetensors",
+                      shape.name, family.name);
+  }
   const std::int64_t vocab_size = options.tokenizer.tokens > 0 ? options.tokenizer.tokens : shape.vocab;
   SynthModel model{.container = container,
                    .config = make_config(shape, family, container, vocab_size),
@@ -147,7 +181,7 @@ Result<SynthModel> plan_synth(const SynthShape& shape, Checkpoint::Container con
   model.family = family.name;
   model.further = nlohmann::json::parse(gguf ? shape.gguf : shape.json, nullptr, false);
   if (model.further.is_discarded()) model.further = nlohmann::json::object();
-  Layout(model, spec_of(model, family), shape.fused).build();
+  Layout(model, spec_of(model, family), shape).build();
   return model;
 }
 
