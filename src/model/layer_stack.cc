@@ -108,7 +108,9 @@ std::size_t LayerStack::weight_bytes_per_token() const noexcept {
 }
 
 std::string LayerStack::description() const {
-  const auto linears = layers_.front().entries.back().block->linears();
+  const auto found = std::ranges::find_if(layers_, [](const Layer& layer) { return !layer.entries.empty(); });
+  if (found == layers_.end()) return {};
+  const auto linears = found->entries.back().block->linears();
   const auto largest =
       std::ranges::max_element(linears, {}, [](const backend::Linear* linear) { return linear->n() * linear->k(); });
   return (*largest)->description();

@@ -76,6 +76,11 @@ std::vector<BlockWeight> qkv_weights(const AttentionParams& a, const ModelSpec& 
       weights[static_cast<std::size_t>(part)].rotated = rotated_dims(a, spec);
     }
   }
+  if (!a.names.kv.empty() && has(a.names.kv)) {
+    weights[1].name = weights[2].name = a.names.kv;
+    weights[1].slice = {0, a.k_size(), a.k_size(), a.k_size() + a.v_size()};
+    weights[2].slice = {a.k_size(), a.v_size(), a.v_size(), a.k_size() + a.v_size()};
+  }
   if (a.names.qkv.empty() || !has(a.names.qkv)) return weights;
   for (int part = 0; part < 3; ++part) {
     BlockWeight& weight = weights[static_cast<std::size_t>(part)];
