@@ -19,6 +19,7 @@ def config_file(architecture, model_type, renamed=None, omit=(), **more):
     """A function from the configuration of the class that stood in to the family's: with fields renamed, left out and added."""
 
     def write(c):
+        c = {"hidden_act": "silu", **c}
         kept = ("vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads", "num_key_value_heads", "hidden_act")
         kept += ("max_position_embeddings", "rms_norm_eps", "bos_token_id", "eos_token_id", "pad_token_id", "tie_word_embeddings", "use_cache")
         out = {k: c[k] for k in kept if k in c and k not in omit}
@@ -223,6 +224,16 @@ def hub_refact(tensors):
     )(out)
 
 
+def hub_maincoder(tensors):
+    """Rotated rows as pairs."""
+    out = {}
+    for name, t in tensors.items():
+        if re.search(r"self_attn\.([qk]_proj|query_layernorm|key_layernorm)", name):
+            t = t.reshape(-1, 2, 4, *t.shape[1:]).transpose(1, 2).reshape(t.shape).contiguous()
+        out[name.replace("query_layernorm", "q_norm").replace("key_layernorm", "k_norm")] = t
+    return out
+
+
 # A layer with all, one without attention, one without MLP and with another number of key/value heads.
 DECI = {**BASE, "hidden_size": 16, "num_hidden_layers": 3, "num_attention_heads": 2, "intermediate_size": 256, "num_key_value_heads": 2}
 DECI_GROUPS, DECI_FACTORS = (1, None, 2), (2.5, 20.0, None)
@@ -310,6 +321,7 @@ FAMILIES = {
             "BaichuanForCausalLM", "baichuan", {"max_position_embeddings": "model_max_length"}, omit=("num_key_value_heads",), gradient_checkpointing=[False]
         ),
         gguf_patch=patch_baichuan,
+        spread=[("o_proj|down_proj", 0.0, 0.25)],
         inert={"rope": "slopes take its place", "layers": "each of forty adds little"},
     ),
     "baichuan2": Family(
@@ -529,5 +541,17 @@ FAMILIES = {
             multi_query=True,
         ),
         inert={"rope": "slopes take its place"},
+    ),
+    "maincoder": Family(
+        "HunYuanDenseV1",
+        {**SMALL, "head_dim": 8, "tie_word_embeddings": True, **theta(10000.0)},
+        hub_tensors=hub_maincoder,
+        remote_config=config_file("MaincoderForCausalLM", "maincoder", head_dim=8, use_qk_norm=True, rope_theta=base_of),
+    ),
+    "kormo": Family(
+        "Llama",
+        {**SMALL, **theta(500000.0)},
+        hub_tensors=renaming(("input_layernorm", "pre_attention_layernorm"), ("post_attention_layernorm", "pre_mlp_layernorm")),
+        remote_config=config_file("KORMoForCausalLM", "kormo", rope_theta=base_of),
     ),
 }
