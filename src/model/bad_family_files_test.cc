@@ -60,6 +60,28 @@ TEST(BadFamilyFiles, AreRejectedByTheirFields) {
             "/config.json: attention_types: expected 1 to 2 times");
 }
 
+TEST(BadFamilyFiles, VariantsOfFamiliesWithCodeOfTheirOwnAreRejected) {
+  const auto with = [](const char* family, const char* field, const Json& value) {
+    return outcome(family, [&](Json& config) { config[field] = value; });
+  };
+  EXPECT_EQ(with("chatglm", "rmsnorm", false), "/config.json: rmsnorm: false is not supported");
+  EXPECT_EQ(with("chatglm", "position_encoding_2d", true), "/config.json: position_encoding_2d: true is not supported");
+  EXPECT_EQ(with("chatglm", "pre_seq_len", 128), "/config.json: pre_seq_len: prefixes of P-tuning are not supported");
+  EXPECT_EQ(with("jais", "position_embedding_type", "learned"),
+            "/config.json: position_embedding_type: only alibi is supported");
+  const auto with_block = [](const char* part, const char* field, const Json& value) {
+    return outcome("deci", [&](Json& config) { config["block_configs"][0][part][field] = value; });
+  };
+  EXPECT_EQ(with_block("attention", "replace_with_linear", true),
+            "/config.json: attention.replace_with_linear: true is not supported");
+  EXPECT_EQ(with_block("attention", "window_length", 64),
+            "/config.json: attention.window_length: only null is supported");
+  EXPECT_EQ(with_block("attention", "n_heads_in_group", 3),
+            "/config.json: attention.n_heads_in_group: expected a divisor of the number of heads, found 3");
+  EXPECT_EQ(outcome("deci", [](Json& config) { config["block_configs"].erase(0); }),
+            "/config.json: block_configs: expected a list of 3 objects");
+}
+
 TEST(BadFamilyFiles, FactorsMustBeOnePairOfDimensionsEach) {
   const auto with = [](const char* list, const Json& factors) {
     return outcome("phi3_longrope", [&](Json& config) { config["rope_parameters"][list] = factors; });

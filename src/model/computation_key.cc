@@ -24,6 +24,7 @@ std::uint64_t computation_key(const ModelSpec& spec) {
   std::string text = fmt::format("{} {} {} {} {} {} {} {} {} {}", spec.family, spec.vocab_size, spec.hidden_size,
                                  spec.embedding_size, spec.context_length, static_cast<int>(spec.positions),
                                  spec.position_offset, spec.transposed_linears, spec.tied_head, spec.embedding_scale);
+  if (spec.unit_head) text += " unit head";
   text += fmt::format("|{} {}|{}|{} {}", key_of(spec.embedding_norm), spec.names.embedding_norm.empty(),
                       key_of(spec.final_norm), spec.logit_scale, spec.logit_softcap);
   if (spec.query_scale) {

@@ -36,6 +36,7 @@ TEST(ComputationKey, TellsApartWhateverAConfigurationChanges) {
       [](ModelSpec& s) { s.embedding_size = 20; },
       [](ModelSpec& s) { s.embedding_scale = 6.0f; },
       [](ModelSpec& s) { s.names.embedding_norm = "norm"; },
+      [](ModelSpec& s) { s.unit_head = true; },
       [](ModelSpec& s) { s.logit_scale = 0.5f; },
       [](ModelSpec& s) { s.logit_softcap = 30.0f; },
       [](ModelSpec& s) { s.query_scale = {.factor = 0.1, .period = 8192.0}; },

@@ -94,6 +94,7 @@ std::vector<std::string> traits_of(const ModelSpec& spec) {
   traits.add(spec.positions == PositionKind::kSinusoidal, "sinusoidal positions");
   traits.add(spec.embedding_scale != 1.0f, "scaled embeddings");
   traits.add(!spec.names.embedding_norm.empty(), "normed embeddings");
+  traits.add(spec.unit_head, "normed head");
   traits.add(spec.logit_scale != 1.0f, "scaled logits");
   traits.add(spec.logit_softcap != 0.0f, "capped logits");
   return traits.all;

@@ -49,6 +49,7 @@ struct ModelSpec {
   std::optional<backend::PositionScale> query_scale;  // of blocks whose queries are scaled by position
   NormSpec final_norm;
   bool tied_head = false;
+  bool unit_head = false;    // the rows of the head are taken as unit vectors (Baichuan 2)
   float logit_scale = 1.0f;  // logits = cap(scale * head(x)) with cap(s) = softcap * tanh(s / softcap)
   float logit_softcap = 0.0f;
   bool transposed_linears = false;  // the file stores linear weights as [in, out] (GPT-2's Conv1D)

@@ -133,7 +133,9 @@ void Transformer::load_head(WeightLoader& loader, const ModelOptions& options) {
   if (spec_.tied_head) {
     loader.mark_used(names.head + ".weight");  // some files repeat the embedding as the head
   } else {
-    head_ = linear(names.head, spec_.vocab_size, spec_.embedding_width());
+    backend::WeightSource head = loader.linear(names.head + ".weight", spec_.vocab_size, spec_.embedding_width());
+    if (spec_.unit_head) head = WeightLoader::with_unit_rows(std::move(head));
+    head_ = backend_.make_linear({std::move(head)}, options.precision);
   }
   if (loader.has(names.head + ".bias")) {
     head_bias_ = backend_.make_vector(loader.vector(names.head + ".bias", spec_.vocab_size));

@@ -1,6 +1,7 @@
 #include "model/weight_loader.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <functional>
 
@@ -12,6 +13,8 @@ namespace millrace::model {
 namespace {
 
 using checkpoint::RawTensor;
+
+constexpr double kLeastLength = 1e-12;  // of a row that is made a unit vector
 
 // Reads the rows of that order: with one read where they lie near each other, else run by run.
 void read_rows(const std::function<void(std::int64_t, std::int64_t, std::span<std::byte>)>& read, std::size_t row_bytes,
@@ -102,6 +105,26 @@ backend::WeightSource WeightLoader::with_rows(backend::WeightSource source, std:
               std::span(order).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)), out);
   };
   return source;
+}
+
+backend::WeightSource WeightLoader::with_unit_rows(backend::WeightSource source) {
+  backend::WeightSource unit = source;
+  unit.format = quant::find_format("f32");
+  unit.read = [source = std::move(source)](std::int64_t first, std::int64_t count, std::span<std::byte> out) {
+    std::vector<std::byte> stored(static_cast<std::size_t>(count) * source.format->row_bytes(source.cols));
+    source.read(first, count, stored);
+    std::vector<float> values(static_cast<std::size_t>(count * source.cols));
+    source.format->unpack(stored.data(), values);
+    const auto cols = static_cast<std::size_t>(source.cols);
+    for (std::size_t at = 0; at < values.size(); at += cols) {
+      double squares = 0.0;
+      for (std::size_t i = at; i < at + cols; ++i) squares += static_cast<double>(values[i]) * values[i];
+      const double length = std::max(std::sqrt(squares), kLeastLength);
+      for (std::size_t i = at; i < at + cols; ++i) values[i] = static_cast<float>(values[i] / length);
+    }
+    std::memcpy(out.data(), values.data(), values.size() * sizeof(float));
+  };
+  return unit;
 }
 
 std::vector<float> WeightLoader::vector(const std::string& name, std::int64_t n) {

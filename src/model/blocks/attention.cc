@@ -50,7 +50,8 @@ std::int64_t rotated_dims(const AttentionParams& a, const ModelSpec& spec) {
 
 // Rows of Q, K or V in the fused tensor: number `part` of the three, of `rows` rows in all.
 RowSlice fused_slice(const AttentionParams& a, int part, std::int64_t rows) {
-  const std::int64_t group = a.heads / a.kv_heads * a.head_dim, key = a.head_dim, value = a.value_head_dim();
+  const std::int64_t groups = std::max<std::int64_t>(1, a.kv_heads);  // 0 is an error that check() names
+  const std::int64_t group = a.heads / groups * a.head_dim, key = a.head_dim, value = a.value_head_dim();
   const std::int64_t sizes[] = {a.q_size(), a.k_size(), a.v_size()};
   const std::int64_t firsts[] = {0, a.q_size(), a.q_size() + a.k_size()};
   const std::int64_t in_group[] = {0, group, group + key}, runs[] = {group, key, value};
@@ -75,6 +76,11 @@ std::vector<BlockWeight> qkv_weights(const AttentionParams& a, const ModelSpec& 
       weights[static_cast<std::size_t>(part)].rotated_head = a.head_dim;
       weights[static_cast<std::size_t>(part)].rotated = rotated_dims(a, spec);
     }
+  }
+  if (!a.names.kv.empty() && has(a.names.kv)) {
+    weights[1].name = weights[2].name = a.names.kv;
+    weights[1].slice = {0, a.k_size(), a.k_size(), a.k_size() + a.v_size()};
+    weights[2].slice = {a.k_size(), a.v_size(), a.v_size(), a.k_size() + a.v_size()};
   }
   if (a.names.qkv.empty() || !has(a.names.qkv)) return weights;
   for (int part = 0; part < 3; ++part) {

@@ -11,10 +11,12 @@
 namespace millrace::model {
 
 // Patterns of the names of an attention block's weights, as in WeightNames. If a file has `qkv`, it holds Q, K and V in
-// one tensor. Without a name for the norm, attention reads its input without one. `sinks` is a whole name.
+// one tensor; `kv`: K and V. Without a name for the norm, attention reads its input without one. `sinks` is a whole
+// name.
 struct AttentionNames {
   std::string norm, q, k, v, qkv, o, q_norm, k_norm;
   std::string gate, sub_norm, sinks;
+  std::string kv = {};
 };
 AttentionNames gguf_attention_names();
 // The names of Llama and its descendants in Hugging Face files. `layer` is the prefix of a layer's names:

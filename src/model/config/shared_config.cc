@@ -17,7 +17,7 @@ using checkpoint::ConfigView;
 using checkpoint::kCounts;
 using checkpoint::kMaxCount;
 
-constexpr ConfigField kVocabulary{.json = {"vocab_size"}, .gguf = {"vocab_size"}};
+constexpr ConfigField kVocabulary{.json = {"vocab_size", "padded_vocab_size"}, .gguf = {"vocab_size"}};
 constexpr ConfigField kHidden{.json = {"hidden_size", "n_embd", "d_model", "model_dim"}, .gguf = {"embedding_length"}};
 constexpr ConfigField kLayers{
     .json = {"num_hidden_layers", "n_layer", "n_layers", "num_layers", "num_transformer_layers"},
@@ -25,16 +25,18 @@ constexpr ConfigField kLayers{
 constexpr ConfigField kHeads{
     .json = {"num_attention_heads", "n_head", "n_heads", "num_heads", "attention_heads", "num_query_heads"},
     .gguf = {"attention.head_count"}};
-constexpr ConfigField kKvHeads{.json = {"num_key_value_heads", "num_kv_heads"}, .gguf = {"attention.head_count_kv"}};
-constexpr ConfigField kHeadDim{.json = {"head_dim"}, .gguf = {"attention.key_length"}};
+constexpr ConfigField kKvHeads{.json = {"num_key_value_heads", "num_kv_heads", "multi_query_group_num"},
+                               .gguf = {"attention.head_count_kv"}};
+constexpr ConfigField kHeadDim{.json = {"head_dim", "kv_channels"}, .gguf = {"attention.key_length"}};
 // Not `v_head_dim` of config.json: what it means differs from family to family, so that theirs is theirs to read.
 constexpr ConfigField kValueDim{.gguf = {"attention.value_length"}};
-constexpr ConfigField kContext{
-    .json = {"max_position_embeddings", "n_positions", "n_ctx", "max_seq_len", "seq_length", "max_context_length"},
-    .gguf = {"context_length"}};
-constexpr ConfigField kFfn{.json = {"intermediate_size", "n_inner", "ffn_dim"}, .gguf = {"feed_forward_length"}};
+constexpr ConfigField kContext{.json = {"max_position_embeddings", "n_positions", "n_ctx", "max_seq_len", "seq_length",
+                                        "max_context_length", "model_max_length"},
+                               .gguf = {"context_length"}};
+constexpr ConfigField kFfn{.json = {"intermediate_size", "n_inner", "ffn_dim", "ffn_hidden_size"},
+                           .gguf = {"feed_forward_length"}};
 constexpr ConfigField kNormEps{
-    .json = {"rms_norm_eps", "layer_norm_epsilon", "layer_norm_eps", "norm_eps", "norm_epsilon"},
+    .json = {"rms_norm_eps", "layer_norm_epsilon", "layer_norm_eps", "norm_eps", "norm_epsilon", "layernorm_epsilon"},
     .gguf = {"attention.layer_norm_rms_epsilon", "attention.layer_norm_epsilon"}};
 constexpr ConfigField kActivation{
     .json = {"hidden_activation", "hidden_act", "activation_function", "activation_fn_name"}};
@@ -72,10 +74,18 @@ std::int64_t largest_of(std::vector<std::int64_t> counts, std::vector<std::int64
   return most;
 }
 
+// The counts of all layers; a layer may have none of what is counted, but not all.
+std::optional<std::vector<std::int64_t>> counts_of(ConfigView& view, const ConfigField& field, std::int64_t n_layers,
+                                                   std::int64_t most) {
+  auto counts = view.integers(field, n_layers, {view.is_list(field) ? 0 : 1, most});
+  if (counts && std::ranges::max(*counts) == 0) view.bad_value(field, "expected one above 0");
+  return counts;
+}
+
 void read_heads(ConfigView& view, ModelConfig& config) {
-  const auto heads = view.integers(kHeads, config.n_layers, kCounts);
+  const auto heads = counts_of(view, kHeads, config.n_layers, kMaxCount);
   config.n_heads = heads ? largest_of(*heads, config.layer_heads) : view.required_integer(kHeads, kCounts);
-  const auto kv_heads = view.integers(kKvHeads, config.n_layers, {1, config.n_heads});
+  const auto kv_heads = counts_of(view, kKvHeads, config.n_layers, config.n_heads);
   config.n_kv_heads = kv_heads ? largest_of(*kv_heads, config.layer_kv_heads) : config.n_heads;
   const auto head_dim = view.integer(kHeadDim, kCounts), value_dim = view.integer(kValueDim, kCounts);
   const bool says_both = head_dim && (value_dim || !view.gguf());
@@ -93,7 +103,7 @@ void read_ffn(ConfigView& view, const ConfigDefaults& defaults, ModelConfig& con
   const bool stated = view.has(kFfn) || view.gguf() || defaults.ffn_factor == 0;
   if (!stated) {
     config.intermediate_size = defaults.ffn_factor * config.hidden_size;
-  } else if (const auto widths = view.integers(kFfn, config.n_layers, kCounts)) {
+  } else if (const auto widths = counts_of(view, kFfn, config.n_layers, kMaxCount)) {
     config.intermediate_size = largest_of(*widths, config.layer_ffn);
   } else {
     config.intermediate_size = view.required_integer(kFfn, kCounts);

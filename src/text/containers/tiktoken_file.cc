@@ -70,6 +70,7 @@ const std::array kVocabularies = {
     KnownVocabulary{50256, "r50k_base", "gpt-2", gpt2, "", "<|endoftext|>"},
     KnownVocabulary{100256, "cl100k_base", "dbrx", cl100k, "", "<|endoftext|>"},
     KnownVocabulary{128000, "Llama 3", "llama3", llama3, "<|begin_of_text|>", "<|eot_id|>"},
+    KnownVocabulary{151329, "GLM-4", "glm4", none, "", "<|endoftext|>"},
     KnownVocabulary{151643, "Qwen", "qwen2", qwen, "", "<|im_end|>"},
     KnownVocabulary{163584, "Kimi", "kimi-k2", none, "[BOS]", "[EOS]"},
     KnownVocabulary{199998, "o200k_base", "gpt-4o", o200k, "", "<|endoftext|>"},

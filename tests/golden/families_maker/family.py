@@ -26,6 +26,7 @@ class Family:
     gguf: str = ""  # why there is no model.gguf; empty: there is one
     gguf_made: str = ""  # regular expression of the tensors that the converter invents
     gguf_prepare: typing.Callable = None  # what the converter is given instead of the tensors by name, where it fails on the hub's
+    gguf_patch: typing.Callable = None  # changes the converter's object, where it fails
     gguf_from: str = "hub"  # the spelling that llama.cpp's converter reads: "hub" or "5"
     gguf_fields: dict = dataclasses.field(default_factory=dict)  # what the converter must be told besides
     inert: dict = dataclasses.field(default_factory=dict)  # field or tensor that moves nothing -> why

@@ -58,6 +58,8 @@ def convert(converter, family, source, config_file, out, kind="MOSTLY_F16"):
         model_class = conversion.get_model_class(architecture, mmproj=False)
         model = model_class(scratch, gguf.LlamaFileType[kind], out, eager=True, hparams=fields)
         no_vocabulary(model)
+        if family.gguf_patch:
+            family.gguf_patch(model)
         with contextlib.redirect_stderr(io.StringIO()):  # its progress bars
             model.write()
     return gguf.GGUFReader(str(out))
