@@ -14,8 +14,8 @@ constexpr std::string_view kOtherModalities[] = {
     "video_tower", "high_res_vision_model", "high_res_vision_neck", "high_res_vision_proj", "high_res_vision_alpha",
     "audio_tower", "audio_tokenizer", "encoder", "acoustic_tokenizer_encoder", "semantic_tokenizer_encoder",
     // between them and the text
-    "multi_modal_projector", "projector", "connector", "aligner", "mlp1", "mlp_AR", "qformer", "query_tokens",
-    "language_projection", "embed_tokens_extend",
+    "multi_modal_projector", "layerwise_projectors", "spatial_projectors", "projector", "connector", "aligner", "mlp1",
+    "mlp_AR", "qformer", "query_tokens", "language_projection", "embed_tokens_extend",
     // what draws images
     "vqmodel", "generation_embeddings", "generation_aligner", "generation_head",
     // what guesses ahead

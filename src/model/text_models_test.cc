@@ -6,6 +6,8 @@
 
 #include "base/error.h"
 #include "checkpoint/testing/tiny_directory.h"
+#include "model/blocks/attention.h"
+#include "model/blocks/mlp.h"
 #include "model/file_names.h"
 #include "model/make_spec.h"
 #include "model/model_family.h"
@@ -193,7 +195,7 @@ TEST(TextModelAdapters, AreLeftAlone) {
   checkpoint::Checkpoint checkpoint;
   checkpoint.container = checkpoint::Checkpoint::Container::kSafetensors;
   checkpoint.config = checkpoint::read_config_json("config.json", json.dump());
-  const auto spec = make_spec(checkpoint);
+  auto spec = make_spec(checkpoint);
   ASSERT_TRUE(spec) << spec.error().message;
   EXPECT_EQ(spec->layers[0].get<AttentionParams>().names.qkv, "model.layers.{}.self_attn.qkv_proj.base_layer");
   EXPECT_EQ(spec->layers[0].get<MlpParams>().names.down, "model.layers.{}.mlp.down_proj.base_layer");

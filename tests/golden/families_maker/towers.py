@@ -1,19 +1,13 @@
 """Text models inside checkpoints of several modalities, of families that have a model of text alone too."""
 
 from .family import Family
-from .layer_norms import hub_cohere2
-from .shared import DERIVED, IGNORED_VISION, LAYER, hub_wrapped, theta
+from .qwen import QWEN25_VISION
+from .rms_norms import MULTIPLIERS, SMALL
+from .shared import BASE, theta
 from .spelling import old
 
 NO_IDS = ("torch_dtype", "transformers_version", "bos_token_id", "eos_token_id", "pad_token_id")
-SIGLIP = dict(model_type="siglip_vision_model", hidden_size=8, intermediate_size=8, num_hidden_layers=1, num_attention_heads=1, image_size=16, patch_size=8)
 GLM4V_VISION = dict(depth=1, num_heads=1, in_channels=3, patch_size=2, spatial_merge_size=2, temporal_patch_size=2, hidden_size=8, intermediate_size=8)
-
-
-def hub_aya_vision(c):
-    """Aya Vision: the text as Command R7B has it, the tie left to the class."""
-    text = {k: v for k, v in hub_cohere2(c["text_config"]).items() if k not in NO_IDS}
-    return old({**c, "text_config": text}, omit=("tie_word_embeddings",))
 
 
 def hub_glm4v(c):
@@ -23,29 +17,45 @@ def hub_glm4v(c):
     return old({**c, "text_config": {**text, "attention_bias": True, "tie_word_embeddings": False}})
 
 
+def hub_hyperclovax_vision(c):
+    return old({**c, "text_config": old(c["text_config"], omit=NO_IDS)})
+
+
+def hyperclovax_vision_names(name):
+    return name.replace("model.language_model.", "model.language_model.model.").replace("model.projector.", "model.vision_projector.")
+
+
 FAMILIES = {
-    "aya_vision": Family(
-        "AyaVision",
-        dict(
-            text_config={"model_type": "cohere2", **LAYER, "num_hidden_layers": 4, "sliding_window": 9, "logit_scale": 0.3, **theta(10000.0)},
-            vision_config=SIGLIP,
-        ),
-        loader="AutoModelForImageTextToText",
-        hub=hub_aya_vision,
-        hub_names=hub_wrapped("language_model."),
-        ignored=IGNORED_VISION,
-        inert={"^(?!text_config)": "of images"},
-        gguf="llama.cpp's converter does not know it",
-    ),
     "glm4v": Family(
         "Glm4v",
         dict(
-            text_config={**DERIVED, "intermediate_size": 20, **theta(10000.0, partial_rotary_factor=0.5, mrope_section=[1, 1])},
-            vision_config={**GLM4V_VISION, "out_hidden_size": 48},
+            text_config={
+                **BASE,
+                "hidden_size": 32,
+                "num_attention_heads": 4,
+                "num_key_value_heads": 2,
+                "intermediate_size": 20,
+                **theta(10000.0, partial_rotary_factor=0.5, mrope_section=[1, 1]),
+            },
+            vision_config={**GLM4V_VISION, "out_hidden_size": 32},
         ),
         loader="AutoModelForImageTextToText",
         hub=hub_glm4v,
         ignored=r"^model\.visual\.",
         inert={"mrope": "positions of text are equal in all sections"},
+    ),
+    # The whole says that the head is tied, the text that it is not.
+    "hyperclovax_vision": Family(
+        "HyperCLOVAXVisionV2",
+        dict(
+            text_config={"model_type": "hyperclovax", **SMALL, "hidden_size": 48, **MULTIPLIERS, **theta(10000.0)},
+            vision_config={"model_type": "qwen2_5_vl_vision", **QWEN25_VISION, "out_hidden_size": 48},
+        ),
+        loader="AutoModelForImageTextToText",
+        spread=[("embed_tokens", 0.0, 0.1)],
+        hub=hub_hyperclovax_vision,
+        hub_names=hyperclovax_vision_names,
+        ignored=r"^model\.vision",
+        gguf="llama.cpp's converter does not know it",
     ),
 }
