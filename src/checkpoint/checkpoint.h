@@ -49,7 +49,7 @@ struct Checkpoint {
   std::vector<std::unique_ptr<RandomAccessFile>> files;
   std::vector<RawTensor> tensors;  // names are unique
   std::unordered_map<std::string, std::size_t> tensor_index;
-  // Only with a quantization_config; otherwise tensors of integers are an error.
+  // Only with a quantization_config or other modalities; otherwise tensors of integers are an error.
   std::vector<IntegerTensor> integers;
 
   // The tensor of that name; null if there is none.

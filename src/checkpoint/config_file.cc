@@ -19,9 +19,14 @@ ConfigFile read_config_json(const std::string& file, std::string_view text) {
     const nlohmann::json own = config.json.at("text_config");
     config.text_type = text_model->text("model_type").value_or("");
     config.json.erase("text_config");
+    for (const auto& [key, value] : config.json.items()) {
+      if (!own.contains(key)) config.whole_fields.insert(key);
+    }
+    const bool tied = fields.boolean("tie_word_embeddings").value_or(false);
     for (const auto& [key, value] : own.items()) {
       if (key != "architectures") config.json[key] = value;
     }
+    if (tied) config.json["tie_word_embeddings"] = true;
   }
   return config;
 }

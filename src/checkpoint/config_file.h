@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -19,13 +20,20 @@ struct ConfigFile {
   std::string licence;       // GGUF only: general.license; may be empty
   std::int64_t tokens = 0;   // GGUF only: number of tokens of its tokenizer
   // model_type of config.json's text_config: a checkpoint of several modalities, of which `json` has the text model's
-  // fields, and those of the whole that it leaves out. Empty: there is no text_config.
+  // fields, and those of the whole that it leaves out; the head is tied if either says so. Empty: there is no
+  // text_config.
   std::string text_type;
+  std::set<std::string> whole_fields;  // those of the whole
   bool gguf = false;
   nlohmann::json json = nlohmann::json::object();  // content of config.json; not for GGUF
   // The file that json's kQuantizationField comes from, if it is not config.json.
   std::string quantization_file;
   GgufMetadata metadata{""};  // GGUF only
+
+  // Whether the files have more than a text model; not for GGUF.
+  bool has_other_modalities() const {
+    return !text_type.empty() || json.contains("vision_config") || json.contains("audio_config");
+  }
 };
 
 // The field of config.json that describes how weights are quantized. In GGUF the tensors do.

@@ -35,7 +35,10 @@ ConfigView::ConfigView(const ConfigFile& config, std::string_view defaults)
     : config_(&config), read_{"architectures", "_name_or_path", "model_type"} {
   if (defaults.empty() || config.gguf) return;
   nlohmann::json filled = nlohmann::json::parse(defaults);
-  filled.update(config.json);
+  for (const auto& [key, value] : config.json.items()) {
+    // What the whole says of itself is not the text model's, of which the default is known.
+    if (!config.whole_fields.contains(key) || !filled.contains(key)) filled[key] = value;
+  }
   filled_ = std::make_shared<const nlohmann::json>(std::move(filled));
 }
 

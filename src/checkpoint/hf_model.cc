@@ -117,9 +117,10 @@ std::unique_ptr<Checkpoint> open(Env& env, const std::string& directory, Tokeniz
   if (checkpoint->name.empty()) {
     checkpoint->name = std::filesystem::path(directory + "/").parent_path().filename().string();
   }
-  // Only quantized weights have codes for which integers would be needed.
+  // Quantized weights have codes, and towers of images positions and counters.
   const bool quantized = JsonFields(config_file, checkpoint->config.json).find(kQuantizationField) != nullptr;
-  open_weights(env, directory, *checkpoint, quantized ? &checkpoint->integers : nullptr);
+  const bool integers = quantized || checkpoint->config.has_other_modalities();
+  open_weights(env, directory, *checkpoint, integers ? &checkpoint->integers : nullptr);
   TokenizerFiles tokenizer;
   tokenizer.tokenizer_json = read_optional_file(env, directory + "/tokenizer.json", kMaxTokenizerBytes).value_or("");
   if (tokenizer.tokenizer_json.empty()) {

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "base/checked.h"
 #include "base/error.h"
 #include "checkpoint/bounded_reader.h"
+#include "checkpoint/folded_shape.h"
 #include "checkpoint/quote_name.h"
 #include "checkpoint/safetensors_header.h"
 
@@ -20,10 +22,7 @@ template <typename... Args>
 }
 
 Shape checked_shape(const std::string& file, const SafetensorsEntry& entry) {
-  if (entry.shape->size() > Shape::kMaxRank) {
-    fail_tensor(file, entry.name, "rank 0 to {} expected, found {}", +Shape::kMaxRank, entry.shape->size());
-  }
-  Shape shape;
+  std::vector<std::int64_t> dims;
   std::int64_t elements = 1;
   for (const std::uint64_t stored : *entry.shape) {
     const auto dim = checked_cast<std::int64_t>(stored);
@@ -31,9 +30,9 @@ Shape checked_shape(const std::string& file, const SafetensorsEntry& entry) {
     const auto product = checked_mul(elements, *dim);
     if (!product) fail_tensor(file, entry.name, "the product of its dimensions overflows");
     elements = *product;
-    shape.append(*dim);
+    dims.push_back(*dim);
   }
-  return shape;
+  return folded_shape(dims);
 }
 
 RawTensor checked_tensor(const std::string& file, SafetensorsEntry& entry, bool integers) {

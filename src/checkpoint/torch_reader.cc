@@ -11,6 +11,7 @@
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "checkpoint/folded_shape.h"
 #include "checkpoint/pickle_reader.h"
 #include "checkpoint/quote_name.h"
 #include "checkpoint/torch_archive.h"
@@ -107,8 +108,9 @@ class TorchFile {
     const Storage& storage = storage_of(name, (*arguments)[0]);
     const auto* first = pickle_.get_if<std::int64_t>((*arguments)[1]);
     if (first == nullptr || *first < 0) fail(name, "its offset in the storage is no number from 0 on");
-    RawTensor tensor{.name = name, .shape = shape_of(name, numbers(name, (*arguments)[2]))};
-    check_dense(name, tensor.shape, numbers(name, (*arguments)[3]));
+    const std::vector<std::int64_t> dims = numbers(name, (*arguments)[2]);
+    RawTensor tensor{.name = name, .shape = shape_of(name, dims)};
+    check_dense(name, dims, numbers(name, (*arguments)[3]));
     const std::int64_t elements = tensor.shape.elements();
     if (*first > storage.elements || elements > storage.elements - *first) {
       fail(name, "{} values of {} from {} on do not lie inside its storage of {}", elements, tensor.shape.to_string(),
@@ -138,30 +140,28 @@ class TorchFile {
   }
 
   Shape shape_of(const std::string& name, const std::vector<std::int64_t>& dims) const {
-    if (dims.size() > Shape::kMaxRank) fail(name, "rank 0 to {} expected, found {}", +Shape::kMaxRank, dims.size());
-    Shape shape;
     std::int64_t elements = 1;
     for (const std::int64_t dim : dims) {
       if (dim < 1) fail(name, "a dimension is {}, expected 1 to 2^63 - 1", dim);
       const auto product = checked_mul(elements, dim);
       if (!product) fail(name, "the product of its dimensions overflows");
       elements = *product;
-      shape.append(dim);
     }
-    return shape;
+    return folded_shape(dims);
   }
 
-  void check_dense(const std::string& name, const Shape& shape, const std::vector<std::int64_t>& strides) const {
-    bool dense = std::ssize(strides) == shape.rank();
+  void check_dense(const std::string& name, const std::vector<std::int64_t>& dims,
+                   const std::vector<std::int64_t>& strides) const {
+    bool dense = strides.size() == dims.size();
     std::int64_t next = 1;
-    for (int i = shape.rank() - 1; i >= 0 && dense; --i) {
-      if (shape[i] == 1) continue;  // such a step is never taken
-      dense = strides[static_cast<std::size_t>(i)] == next;
-      next *= shape[i];
+    for (std::size_t i = dims.size(); i-- > 0 && dense;) {
+      if (dims[i] == 1) continue;  // such a step is never taken
+      dense = strides[i] == next;
+      next *= dims[i];
     }
     if (!dense) {
-      fail(name, "its strides [{}] do not go through {} value by value: save tensor.contiguous()",
-           fmt::join(strides, ", "), shape.to_string());
+      fail(name, "its strides [{}] do not go through [{}] value by value: save tensor.contiguous()",
+           fmt::join(strides, ", "), fmt::join(dims, ", "));
     }
   }
 

@@ -118,6 +118,9 @@ TEST(TorchFile, RefusesTensorsThatAreNotDense) {
   EXPECT_NE(outcome(tiny), "opened");
   tiny.tensors[0].strides = {3};
   EXPECT_NE(outcome(tiny), "opened");
+  tiny.tensors[0].shape = {1, 3, 1, 1, 2};
+  tiny.tensors[0].strides = {6, 2, 2, 2, 1};
+  EXPECT_EQ(outcome(tiny), "opened");
   // Nobody takes a step along a dimension of one.
   tiny.tensors[0].shape = {1, 6};
   tiny.tensors[0].strides = {77, 1};
@@ -130,8 +133,6 @@ TEST(TorchFile, RefusesShapesAndStoragesThatLie) {
   EXPECT_EQ(outcome(tiny), "tensor 'a': a dimension is 0, expected 1 to 2^63 - 1");
   tiny.tensors[0].shape = {std::int64_t{1} << 40, std::int64_t{1} << 40};
   EXPECT_EQ(outcome(tiny), "tensor 'a': the product of its dimensions overflows");
-  tiny.tensors[0].shape = {1, 1, 1, 1, 1};
-  EXPECT_EQ(outcome(tiny), "tensor 'a': rank 0 to 4 expected, found 5");
   tiny.tensors[0].shape = std::vector<std::int64_t>(9, 1);
   EXPECT_EQ(outcome(tiny), "tensor 'a': its shape or strides are no few numbers");
   tiny = {};

@@ -41,7 +41,11 @@ bool has_own_head(const Checkpoint& checkpoint, const WeightNames& names) {
 Result<ModelSpec> make_spec(const Checkpoint& checkpoint, const backend::Limits& limits) try {
   const ModelFamily* family = find_family(checkpoint.config);
   if (family == nullptr) return unknown_architecture(checkpoint);
-  checkpoint::ConfigView view(checkpoint.config, family->defaults.json);
+  if (const std::string_view why = refusal(checkpoint.config); !why.empty()) {
+    return make_error(ErrorCode::kUnsupported, "architecture", "{}: {}: {}", checkpoint.path,
+                      checkpoint.config.architecture, why);
+  }
+  checkpoint::ConfigView view = view_as(*family, checkpoint.config);
   ModelConfig config = read_shared_config(view, family->defaults);
   check_quantization(checkpoint);
   complete_from_tensors(checkpoint, config);

@@ -66,7 +66,7 @@ bool is_beside_the_point(const std::string& field) {
 }
 
 Candidate judge(const ModelFamily& family, const Checkpoint& checkpoint) try {
-  checkpoint::ConfigView view(checkpoint.config, family.defaults.json);
+  checkpoint::ConfigView view = view_as(family, checkpoint.config);
   ModelConfig config = read_shared_config(view, family.defaults);
   complete_from_tensors(checkpoint, config);
   ModelSpec spec = family.spec(view, config);

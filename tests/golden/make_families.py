@@ -27,11 +27,11 @@ import torch
 import transformers as hf
 from safetensors.torch import save_file
 
-from families_maker import classics, gemma, layer_norms, mistral, openelm, phi, qwen, remote, rms_norms, spelling, twin, visible, weights
+from families_maker import classics, gemma, layer_norms, mistral, openelm, phi, qwen, remote, rms_norms, spelling, towers, twin, visible, weights
 
 OUT = pathlib.Path(__file__).parent / "families"
 MAX_BYTES = 150_000
-FAMILIES = {name: f for module in (gemma, phi, mistral, qwen, rms_norms, layer_norms, classics, openelm, remote) for name, f in module.FAMILIES.items()}
+FAMILIES = {name: f for module in (gemma, phi, mistral, qwen, rms_norms, layer_norms, classics, openelm, remote, towers) for name, f in module.FAMILIES.items()}
 NO_MATTER = {
     "transformers_version",
     "dtype",

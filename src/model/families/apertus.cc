@@ -11,6 +11,11 @@ using checkpoint::ConfigField;
 constexpr ConfigField kAlphaP{.gguf = {":xielu.alpha_p"}}, kAlphaN{.gguf = {":xielu.alpha_n"}},
     kBeta{.gguf = {":xielu.beta"}}, kEps{.gguf = {":xielu.eps"}};
 
+// Rows of the head of 1.5, whose tokens of images and sounds are never answers.
+constexpr ConfigField kHeadRows{.json = {"output_vocab_size"}};
+constexpr std::string_view kApertus15Text = R"({"vocab_size": 266752, "hidden_size": 4096, "intermediate_size": 14336,
+    "num_hidden_layers": 32, "num_attention_heads": 32, "max_position_embeddings": 65536})";
+
 void read_parameters(checkpoint::ConfigView& view, ModelSpec& spec) {
   const auto list = [&](const ConfigField& field) {
     auto values = view.numbers(field);
@@ -32,9 +37,13 @@ ModelFamily apertus() {
   return {.name = "apertus",
           .hf = {"ApertusForCausalLM"},
           .gguf = {"apertus"},
+          .text_types = {{"apertus1p5_text", kApertus15Text}},
           .defaults = {.activation = "xielu", .json = R"({"rope_theta": 12000000.0})", .norm_eps = 1e-5},
-          .fields = {kAlphaP, kAlphaN, kBeta, kEps},
+          .fields = {kAlphaP, kAlphaN, kBeta, kEps, kHeadRows},
           .spec = [](checkpoint::ConfigView& view, const ModelConfig& config) {
+            if (view.integer(kHeadRows).value_or(config.vocab_size) != config.vocab_size) {
+              view.unsupported(kHeadRows, "a head of fewer tokens than the embedding has is not supported");
+            }
             ModelSpec spec = llama_spec(view, config);
             add_head_norms(spec);
             each_attention(spec, [&](AttentionParams& a) {

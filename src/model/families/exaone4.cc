@@ -3,11 +3,19 @@
 #include "model/llama_spec.h"
 
 namespace millrace::model::families {
+namespace {
+
+constexpr std::string_view kExaone4Text = R"({"vocab_size": 102400, "hidden_size": 4096, "intermediate_size": 16384,
+    "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 32, "max_position_embeddings": 2048,
+    "sliding_window": 4096})";
+
+}  // namespace
 
 ModelFamily exaone4() {
   return {.name = "exaone4",
           .hf = {"Exaone4ForCausalLM"},
           .gguf = {"exaone4"},
+          .text_types = {{"exaone4", kExaone4Text}, {"exaone4_5_text", kExaone4Text}},
           .defaults = {.norm_eps = 1e-5, .window_period = 4},
           .spec = [](checkpoint::ConfigView& view, const ModelConfig& config) {
             ModelSpec spec = llama_spec(view, config);

@@ -8,7 +8,7 @@ ModelFamily gemma3() {
   return {.name = "gemma3",
           .hf = {"Gemma3ForCausalLM", "Gemma3ForConditionalGeneration"},
           .gguf = {"gemma3"},
-          .text_types = {"gemma3_text"},
+          .text_types = {{"gemma3_text"}},
           .defaults = {.json = R"({"vocab_size": 262208, "hidden_size": 2304, "intermediate_size": 9216,
                                    "num_hidden_layers": 26, "num_attention_heads": 8, "num_key_value_heads": 4,
                                    "head_dim": 256, "max_position_embeddings": 131072, "rope_theta": 1000000.0,

@@ -7,6 +7,7 @@ ModelFamily hunyuan() {
   return {.name = "hunyuan",
           .hf = {"HunYuanDenseV1ForCausalLM"},
           .gguf = {"hunyuan-dense"},
+          .text_types = {{"hunyuan_v1_dense"}, {"hunyuan_vl_text", R"({"tie_word_embeddings": true})"}},
           .defaults = {.norm_eps = 1e-5},
           .spec = [](checkpoint::ConfigView& view, const ModelConfig& config) {
             ModelSpec spec = llama_spec(view, config);

@@ -19,7 +19,6 @@ ModelFamily ministral3() {
   return {.name = "ministral3",
           .hf = {"Ministral3ForCausalLM"},
           .gguf = {"mistral3"},
-          .text_types = {"ministral3"},
           .defaults = {.json = R"({"head_dim": 128})", .norm_eps = 1e-5},
           .fields = {kGrowth},
           .spec = [](checkpoint::ConfigView& view, const ModelConfig& config) {

@@ -53,7 +53,7 @@ ModelFamily muse_glimmer() {
   return {.name = "muse_glimmer",
           .hf = {"MuseGlimmerForConditionalGeneration", "MuseGlimmerForCausalLM"},
           .gguf = {"muse-glimmer"},
-          .text_types = {"muse_glimmer_text"},
+          .text_types = {{"muse_glimmer_text"}},
           .defaults = {.json = R"({"qk_scale_factor": 3.87, "output_multiplier": 0.19611613513818404,
                                    "final_logit_softcapping": 20.0, "sliding_window": 2048})",
                        .window_period = 4},

@@ -8,6 +8,7 @@ ModelFamily olmo2() {
   return {.name = "olmo2",
           .hf = {"Olmo2ForCausalLM", "Olmo3ForCausalLM"},
           .gguf = {"olmo2"},
+          .text_types = {{"olmo3"}},
           .defaults = {.norm_eps = 1e-5, .window_period = 4},
           .spec = [](checkpoint::ConfigView& view, const ModelConfig& read) {
             ModelConfig config = read;

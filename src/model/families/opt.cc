@@ -7,6 +7,8 @@ namespace {
 
 using checkpoint::ConfigField;
 
+constexpr std::string_view kOptText = R"({"vocab_size": 50272, "hidden_size": 768, "ffn_dim": 3072,
+    "num_hidden_layers": 12, "num_attention_heads": 12, "max_position_embeddings": 2048})";
 constexpr ConfigField kNormBefore{.json = {"do_layer_norm_before"}, .neutral = "true"};
 constexpr ConfigField kEmbeddingSize{.json = {"word_embed_proj_dim"}, .neutral = "*"};
 constexpr ConfigField kNoFinalNorm{.json = {"_remove_final_layer_norm"}};
@@ -44,6 +46,7 @@ ModelFamily opt() {
   return {.name = "opt",
           .hf = {"OPTForCausalLM"},
           .gguf = {},
+          .text_types = {{"opt", kOptText}},
           .defaults = {.activation = "relu", .norm_eps = 1e-5, .tied_head = true, .rotary = false},
           .fields = {kNormBefore, kEmbeddingSize, kNoFinalNorm, kOptBias, kNormWeights},
           .spec = [](checkpoint::ConfigView& view, const ModelConfig& config) {

@@ -5,6 +5,8 @@
 namespace millrace::model::families {
 namespace {
 
+constexpr std::string_view kPersimmonText = R"({"vocab_size": 262144, "hidden_size": 4096, "intermediate_size": 16384,
+    "num_hidden_layers": 36, "num_attention_heads": 64, "max_position_embeddings": 16384})";
 constexpr checkpoint::ConfigField kPersimmonHeadNorm{.json = {"qk_layernorm"}, .neutral = "*"};
 
 }  // namespace
@@ -13,6 +15,7 @@ ModelFamily persimmon() {
   return {.name = "persimmon",
           .hf = {"PersimmonForCausalLM"},
           .gguf = {},
+          .text_types = {{"persimmon", kPersimmonText}},
           .defaults = {.activation = "relu2",
                        .json = R"({"partial_rotary_factor": 0.5, "rope_theta": 25000.0})",
                        .norm_eps = 1e-5,
