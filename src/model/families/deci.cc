@@ -59,7 +59,20 @@ void read_blocks(checkpoint::ConfigView& view, ModelConfig& config) {
   }
 }
 
-// Takes out the blocks of no size. A layer of heads without keys and values has a matrix in place of its attention.
+// In GGUF, a layer of heads without keys and values has a matrix in place of its attention.
+void reject_linear_layers(const checkpoint::ConfigView& view, const ModelConfig& config) {
+  const auto count = [](const std::vector<std::int64_t>& of_layers, std::int64_t of_all, std::size_t layer) {
+    return of_layers.empty() ? of_all : of_layers[layer];
+  };
+  for (std::size_t i = 0; i < static_cast<std::size_t>(config.n_layers); ++i) {
+    if (count(config.layer_kv_heads, config.n_kv_heads, i) > 0 || count(config.layer_heads, config.n_heads, i) == 0)
+      continue;
+    throw_load_error(ErrorCode::kUnsupported, "attention.head_count_kv",
+                     "{}: layer {} has a matrix in place of attention, which is not supported", view.file(), i);
+  }
+}
+
+// Takes out the blocks of no size.
 void drop_empty_blocks(ModelSpec& spec) {
   for (LayerSpec& layer : spec.layers) {
     std::erase_if(layer.blocks, [](BlockSpec& block) {
@@ -85,14 +98,7 @@ ModelFamily deci() {
               config.layer_kv_heads = *kv_heads;
             }
             read_blocks(view, config);
-            for (std::size_t i = 0; i < config.layer_heads.size() && view.gguf(); ++i) {
-              const std::int64_t kv = config.layer_kv_heads.empty() ? config.n_kv_heads : config.layer_kv_heads[i];
-              if (kv == 0 && config.layer_heads[i] > 0) {
-                throw_load_error(ErrorCode::kUnsupported, "attention.head_count_kv",
-                                 "{}: layer {} has a matrix in place of attention, which is not supported", view.file(),
-                                 i);
-              }
-            }
+            if (view.gguf()) reject_linear_layers(view, config);
             ModelSpec spec = llama_spec(view, config);
             if (view.gguf()) keep_rotary_pairs(spec);
             drop_empty_blocks(spec);

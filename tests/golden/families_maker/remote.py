@@ -345,6 +345,7 @@ FAMILIES = {
             rope_theta=base_of,
             rope_scaling=lambda c: {k: v for k, v in c["rope_parameters"].items() if k != "rope_theta"},
         ),
+        gguf_fields={"activation_function": "silu"},  # which Transformers' class of the configuration renames
     ),
     "chatglm": Family(
         "Glm",
