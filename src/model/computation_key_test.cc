@@ -41,6 +41,7 @@ TEST(ComputationKey, TellsApartWhateverAConfigurationChanges) {
       [](ModelSpec& s) { s.query_scale = {.factor = 0.1, .period = 8192.0}; },
       [](ModelSpec& s) { s.ropes[0].theta = 1e6; },
       [](ModelSpec& s) { s.ropes[0].dim = 10; },
+      [](ModelSpec& s) { s.ropes[0].reversed = true; },
       [](ModelSpec& s) { s.ropes.push_back(s.ropes[0]); },
       [](ModelSpec& s) { s.ropes[0].scaling.kind = RopeScaling::Kind::kLinear; },
       [](ModelSpec& s) { s.ropes[0].scaling.factor = 2.0; },

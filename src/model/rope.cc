@@ -110,6 +110,9 @@ Rope::Rope(const RopeConfig& config, std::int64_t context_length, std::int64_t m
       break;
   }
   divide(factors);
+  if (config.reversed) {
+    for (double& f : inverse_frequency_) f = -f;
+  }
 }
 
 }  // namespace millrace::model

@@ -31,6 +31,7 @@ struct RopeConfig {
   double theta = 10000.0;
   std::int64_t dim = 0;  // rotated dimensions of a head; all of them unless the file has fewer
   RopeScaling scaling;
+  bool reversed = false;  // by minus the angle (NanoChat)
   bool operator==(const RopeConfig&) const = default;
 };
 
