@@ -198,4 +198,5 @@ FAMILIES = {
         spread=[("embed_tokens", 0.0, 0.2)],
         hub=lambda c: old(c, no_rope_layers=[1, 1, 0]),
     ),
+    "nanochat": Family("NanoChat", {**DERIVED, "hidden_size": 36, "final_logit_softcapping": 2.5, **theta(10000.0)}, hub=lambda c: old(c), gguf=NO_LLAMA),
 }
