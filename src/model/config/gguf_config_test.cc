@@ -81,7 +81,7 @@ TEST(GgufConfig, TakesCountsOfEachLayer) {
   tiny.set("llama.attention.head_count_kv", GgufArray{std::vector<std::int32_t>{2}});
   EXPECT_EQ(outcome(tiny), "m.gguf: key 'llama.attention.head_count_kv': 1 entries for 2 layers");
   tiny.set("llama.attention.head_count_kv", GgufArray{std::vector<std::int32_t>{2, 9}});
-  EXPECT_EQ(outcome(tiny), "m.gguf: key 'llama.attention.head_count_kv': expected 1 to 4, found 9");
+  EXPECT_EQ(outcome(tiny), "m.gguf: key 'llama.attention.head_count_kv': expected 0 to 4, found 9");
 }
 
 // Each is a share of the hidden size, 64 / 4, where the file does not say it, whatever it says of the other.

@@ -7,7 +7,8 @@ namespace {
 // The tensors tell.
 constexpr checkpoint::ConfigField kInternlmBias{.json = {"bias"}, .neutral = "*"};
 constexpr checkpoint::ConfigField kInternlmQkvBias{.json = {"qkv_bias"}, .neutral = "*"};
-constexpr checkpoint::ConfigField kRotary{.json = {"rotary"}};  // of InternLM 1: {"base": 10000, "type": "dynamic"}
+// Of InternLM 1: {"base": 10000, "type": "dynamic"}; GPT-J has a switch of that name.
+constexpr checkpoint::ConfigField kRotary{.json = {"rotary"}, .neutral = "*"};
 
 void read_rotary(checkpoint::ConfigView& view, ModelConfig& config) {
   const auto rotary = view.object(kRotary);

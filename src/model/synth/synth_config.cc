@@ -55,9 +55,11 @@ std::vector<GgufEntry> synth_gguf_entries(const SynthModel& model) {
   count("attention.head_count_kv", config.n_kv_heads);
   count("attention.key_length", config.head_dim);
   count("attention.value_length", config.value_dim);
-  count("rope.dimension_count", config.rope.dim);
   count("vocab_size", config.vocab_size);
-  number("rope.freq_base", config.rope.theta);
+  if (config.rope.dim > 0) {
+    count("rope.dimension_count", config.rope.dim);
+    number("rope.freq_base", config.rope.theta);
+  }
   number("attention.layer_norm_rms_epsilon", config.norm_eps);
   for (const auto& [key, value] : model.further.items()) {
     entries.push_back(further_entry(config, key, value));
@@ -82,11 +84,11 @@ nlohmann::ordered_json synth_config_json(const SynthModel& model, const nlohmann
                                  {"hidden_act", config.activation},
                                  {"max_position_embeddings", config.context_length},
                                  {"rms_norm_eps", config.norm_eps},
-                                 {"rope_theta", config.rope.theta},
                                  {"vocab_size", config.vocab_size},
                                  {"tie_word_embeddings", config.tie_word_embeddings},
                                  {"attention_bias", false},
                                  {"use_cache", true}};
+  if (config.rope.dim > 0) json["rope_theta"] = config.rope.theta;
   const std::string_view dtype = model.options.format->name;
   json["torch_dtype"] = dtype == "bf16" ? "bfloat16" : dtype == "f16" ? "float16" : "float32";
   json.update(model.further);

@@ -64,7 +64,7 @@ SynthShape small(SynthShape shape) {
   shape.hidden = 128;
   shape.layers = 6;
   shape.heads = 4;
-  shape.head_dim = 32;
+  if (!shape.family.starts_with("gemma")) shape.head_dim = 32;  // of which Gemma's class takes 256 for granted
   shape.ffn = 256;
   shape.vocab = 512;
   shape.context = 128;
@@ -80,7 +80,8 @@ TEST_F(Synth, IsTheSameModelInBothContainers) {
     const std::string name(shape.name);
     const std::vector<float> gguf = logits(write(name + ".gguf", small(shape), "f32"));
     const std::vector<float> safetensors = logits(write(name, small(shape), "f32"));
-    if (!two_models.contains(shape.name)) EXPECT_EQ(gguf, safetensors) << shape.name;
+    if (two_models.contains(shape.name)) continue;
+    EXPECT_EQ(gguf, safetensors) << shape.name;
   }
   logits(write("xglm", small(*find_synth_shape("xglm-564m")), "f32"));
   const auto refused = plan_synth(*find_synth_shape("xglm-564m"), Checkpoint::Container::kGguf,

@@ -37,7 +37,8 @@ ModelConfig make_config(const SynthShape& shape, const ModelFamily& family, Chec
   config.n_layers = shape.layers;
   config.n_heads = shape.heads;
   config.n_kv_heads = shape.kv_heads;
-  config.head_dim = config.rope.dim = shape.head_dim;
+  config.head_dim = shape.head_dim;
+  config.rope.dim = family.defaults.rotary ? shape.head_dim : 0;
   config.value_dim = shape.value_dim > 0 ? shape.value_dim : shape.head_dim;
   config.context_length = shape.context;
   config.norm_eps = shape.norm_eps;
