@@ -21,7 +21,7 @@ TOKENS, PERPLEXITY = 762, 15.068261
 pytestmark = pytest.mark.skipif(not MODEL.exists(), reason=f"{MODEL} is not there")
 
 
-@pytest.mark.parametrize("flags, within", [(["--matmul-precision", "f32", "--kv-cache-dtype", "f32"], 1e-5), ([], 0.005)])
+@pytest.mark.parametrize("flags, within", [(["--matmul-precision", "f32", "--kv-cache-dtype", "f32"], 1e-5), ([], 0.01)])
 def test_perplexity_is_that_of_transformers(tmp_path, flags, within):
     text = tmp_path / "text.txt"
     text.write_text(TEXT.read_text()[:CHARACTERS])
