@@ -36,6 +36,12 @@ TEST(BlockDimensions, TakesEveryHeadSizeUpToTheLargest) {
   }
 }
 
+TEST(BlockDimensions, NeedsAQueryHead) {
+  ModelSpec spec = spec_of(8, Positions::kRotary);
+  spec.layers[1].get<AttentionParams>().heads = 0;
+  EXPECT_EQ(outcome(spec), "n_heads is 0: must be 1 or more, and a multiple of the key/value heads");
+}
+
 TEST(BlockDimensions, NamesAHeadSizeThatNoKernelTakesAndTheLimit) {
   for (const std::int64_t head_dim : {-2, 0, 257, 258}) {
     EXPECT_EQ(outcome(spec_of(head_dim, Positions::kLearned)),

@@ -236,8 +236,8 @@ Result<void> check(const BlockSpec& block, const ModelSpec& spec, const backend:
   if (rotated % 2 != 0 || rotated > a.head_dim) {
     return unsupported_dimension("rope_dim", rotated, fmt::format("even and at most head_dim, {}", a.head_dim));
   }
-  if (a.kv_heads < 1 || a.heads % a.kv_heads != 0) {
-    return unsupported_dimension("n_heads", a.heads, "a multiple of the key/value heads");
+  if (a.heads < 1 || a.kv_heads < 1 || a.heads % a.kv_heads != 0) {
+    return unsupported_dimension("n_heads", a.heads, "1 or more, and a multiple of the key/value heads");
   }
   if (a.fused == FusedQkv::kQuarters && (a.heads % 4 != 0 || a.heads != a.kv_heads)) {
     return unsupported_dimension("n_heads", a.heads, "a multiple of 4 and the number of key/value heads");

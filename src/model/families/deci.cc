@@ -78,7 +78,8 @@ void drop_empty_blocks(ModelSpec& spec) {
     std::erase_if(layer.blocks, [](BlockSpec& block) {
       const auto* attention = block.find<AttentionParams>();
       const auto* mlp = block.find<MlpParams>();
-      return (attention != nullptr && attention->kv_heads == 0) || (mlp != nullptr && mlp->width == 0);
+      if (attention != nullptr) return attention->heads == 0 || attention->kv_heads == 0;
+      return mlp != nullptr && mlp->width == 0;
     });
   }
 }
