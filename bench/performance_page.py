@@ -54,7 +54,7 @@ PEERS = {
     "peers-135m-bf16": f"peers {{135m-bf16}} --peer vllm --peer transformers {DIRECT}",
     "peers-1b-q4_0": f"peers {{1b.q4_0.gguf}} --peer llama.cpp --peer openvino {DIRECT}",
     **{f"peers-1b-{storage}": f"peers {{1b.{storage}.gguf}} --peer llama.cpp --shape prefill512 --shape decode64 --rounds 3" for storage in ("q8_0", "q4_k", "bf16")},
-    **{f"peers-{shape}-q4_0": f"peers {{{shape}.q4_0.gguf}} --peer llama.cpp --shape prefill512 --shape decode64 --rounds 5" for shape in ("gemma3-1b", "phi3-mini", "granite-2b")},
+    **{f"peers-{shape}-q4_0": f"peers {{{shape}.q4_0.gguf}} --peer llama.cpp --shape prefill512 --shape decode64 --rounds 3" for shape in ("gemma3-1b", "phi3-mini", "granite-2b")},
     "peers-batch32-smollm2": "peers {default} --peer llama.cpp --shape batch32 --rounds 2",
     "peers-batch32-1b-q4_0": "peers {1b.q4_0.gguf} --peer llama.cpp --peer openvino --shape batch32 --rounds 2",
     "peers-1b-directory-bf16": f"peers {{1b-bf16}} --peer vllm --peer transformers {DIRECT}",
@@ -157,7 +157,7 @@ def peers():
                 rows.append((r["peer"], r["workload"], m, *(figure(r["medians"][side][m]) for side in ("millrace", "peer")),
                              estimate(r["ratios"][m]), len(r["rounds"])))
         out += [f"### {pathlib.Path(report['model']).name} beside {', '.join(versions.values())}", "",
-                command_line(arguments) + f", {report['threads']} threads", "",
+                command_line(arguments) + f", {report['threads']} threads, kernels {report['machine']['isa']}", "",
                 *table(["peer", "workload", "figure", "millrace", "peer", "millrace / peer (min-max)", "rounds"], rows)]
         if notes := {r["workload"]: r["description"] for r in report["results"] if r.get("flags")}:
             out += [" ".join(f"`{w}`: {d}." for w, d in notes.items()), ""]
