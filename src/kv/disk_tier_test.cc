@@ -288,10 +288,12 @@ TEST(PageKey, DependsOnEveryFieldAndItsLength) {
   PageKeyMaker maker(origin);
   keys.insert(maker.make({.adapter = 1}, nullptr, tokens));
   keys.insert(maker.make({.salt = "a"}, nullptr, tokens));
+  keys.insert(maker.make({.rope_length = 1}, nullptr, tokens));
+  keys.insert(maker.make({.rope_length = 2}, nullptr, tokens));
   keys.insert(maker.make({}, &parent, tokens));
   keys.insert(maker.make({}, nullptr, std::span(tokens).first(2)));
   keys.insert(maker.make({.salt = std::string(reinterpret_cast<const char*>(parent.data()), 32)}, nullptr, tokens));
-  EXPECT_EQ(keys.size(), 9u);
+  EXPECT_EQ(keys.size(), 11u);
   EXPECT_EQ(maker.make({}, nullptr, tokens), PageKeyMaker(origin).make({}, nullptr, tokens));
 }
 
