@@ -17,9 +17,14 @@ const BlockKind& kind_of(const BlockSpec& block) {
   return *found;
 }
 
+BiasRule bias_rule(const ModelSpec& spec) noexcept { return spec.biases ? BiasRule::kRequired : BiasRule::kIfPresent; }
+
 BlockWeight norm_weight(std::string role, const std::string& name, std::int64_t rows, const NormSpec& norm) {
-  return {
-      .role = std::move(role), .name = name, .rows = rows, .bias = norm.bias ? BiasRule::kRequired : BiasRule::kNone};
+  return {.role = std::move(role),
+          .name = name,
+          .rows = rows,
+          .offset = norm.offset,
+          .bias = norm.bias ? BiasRule::kRequired : BiasRule::kNone};
 }
 
 std::int64_t tensor_row(const BlockWeight& weight, std::int64_t i) noexcept {
@@ -33,7 +38,7 @@ std::int64_t tensor_row(const BlockWeight& weight, std::int64_t i) noexcept {
 std::vector<BlockWeight> block_weights(const BlockSpec& block, const ModelSpec& spec, const HasTensor& has) {
   std::vector<BlockWeight> all = kind_of(block).weights(block, spec, has);
   for (BlockWeight& weight : all) {
-    if (weight.cols > 0) weight.bias = spec.biases ? BiasRule::kRequired : BiasRule::kIfPresent;
+    if (weight.cols > 0) weight.bias = bias_rule(spec);
   }
   const BlockOutput& output = block.output;
   const auto add = [&](const std::string& name, const NormSpec& norm) {
@@ -63,8 +68,12 @@ std::vector<BlockWeight> outer_weights(const ModelSpec& spec) {
   }
   vector("output_norm", names.final_norm, spec.final_norm);
   if (!spec.tied_head) {
-    all.push_back(
-        {.role = "output", .name = names.head, .rows = spec.vocab_size, .cols = width, .bias = BiasRule::kIfPresent});
+    all.push_back({.role = "output",
+                   .name = names.head,
+                   .rows = spec.vocab_size,
+                   .cols = width,
+                   .unit_rows = spec.unit_head,
+                   .bias = BiasRule::kIfPresent});
   }
   return all;
 }

@@ -102,11 +102,15 @@ struct BlockWeight {
   std::int64_t head_rows = 0;  // of a head's norm: values of one head
   bool to_residual = false;    // its output is added to the residual
   bool whole_name = false;
+  bool unit_rows = false;           // loading makes each row a unit vector
+  float offset = 0.0f;              // of a norm: what is added to the stored weights
   BiasRule bias = BiasRule::kNone;  // a bias has the rows of its weight
 
   std::int64_t tensor_rows() const noexcept { return slice.whole() ? rows : slice.of; }
   std::string tensor() const { return whole_name ? name : name + ".weight"; }
 };
+// Of the linear weights of the layers.
+BiasRule bias_rule(const ModelSpec& spec) noexcept;
 // The weights of a norm.
 BlockWeight norm_weight(std::string role, const std::string& name, std::int64_t rows, const NormSpec& norm);
 // The row of the tensor that is row i of the weight.

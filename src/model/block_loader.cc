@@ -34,7 +34,7 @@ backend::WeightSource BlockLoader::source(const BlockWeight& weight) {
 
 std::vector<float> BlockLoader::bias(const BlockWeight& weight) {
   const std::string full = name(weight.name) + ".bias";
-  if (!spec_.biases && !weights_.has(full)) return {};
+  if (bias_rule(spec_) == BiasRule::kIfPresent && !weights_.has(full)) return {};
   return weights_.vector(full, weight);
 }
 

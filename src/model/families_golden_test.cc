@@ -11,6 +11,7 @@
 #include <fstream>
 
 #include "model/computation_key.h"
+#include "model/memory_plan.h"
 #include "model/testing/changed_model.h"
 #include "model/testing/golden_logits.h"
 #include "model/testing/runner.h"
@@ -88,6 +89,13 @@ TEST_P(GoldenHubSpelling, SaysTheSame) {
 
 TEST_P(GoldenTwin, GgufEqualsTransformers) {
   expect_golden(GetParam() / "model.gguf", read_golden(GetParam()), "gguf");
+}
+
+TEST_P(GoldenFamily, TakesWhatTheMemoryPlanSays) {
+  TestRunner runner(GetParam().string(), {.kv = DType::kBF16});
+  const MemoryPlan plan = plan_memory(CheckpointWeights(runner.checkpoint()), runner.transformer().spec(),
+                                      runner.backend(), {.kv = {.dtype = DType::kBF16}, .length = 33});
+  EXPECT_EQ(plan.weights, runner.transformer().weight_bytes());
 }
 
 // A head beside the embedding counts if it is another matrix, although the configuration says that they are tied.

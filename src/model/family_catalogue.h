@@ -12,7 +12,7 @@ namespace millrace::model {
 struct CatalogueEntry {
   const ModelFamily* family = nullptr;
   std::vector<std::string> traits;       // what its layers are made of, in words: "RMSNorm", "window", "gated SiLU"
-  std::vector<std::string_view> shapes;  // shapes of `millrace synth` of this family, which its speed is measured with
+  std::vector<std::string_view> shapes;  // shapes of `millrace synth` that are of this family
 };
 
 // All families, by name. Tests hold each to golden files of every container that it lists names for.

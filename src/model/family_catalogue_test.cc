@@ -63,7 +63,7 @@ TEST(FamilyCatalogue, NoNameBelongsToTwoFamilies) {
 
 std::string table() {
   std::string text =
-      "| family | architectures in config.json | in GGUF | layers are made of | speed measured "
+      "| family | architectures in config.json | in GGUF | layers are made of | `synth --shape` "
       "|\n|---|---|---|---|---|\n";
   for (const CatalogueEntry& entry : family_catalogue()) {
     const auto code = [](const auto& names) {

@@ -18,7 +18,7 @@ constexpr std::string_view kOtherModalities[] = {
     "mlp_AR", "qformer", "query_tokens", "language_projection", "embed_tokens_extend",
     // what draws images
     "vqmodel", "generation_embeddings", "generation_aligner", "generation_head",
-    // what guesses ahead
+    // of multi-token prediction
     "mtp"};
 
 // Files put the model's names behind that of a larger whole, or leave out what precedes them: finds which of these this

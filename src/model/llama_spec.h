@@ -15,6 +15,10 @@ ModelSpec llama_spec(const ModelConfig& config, bool gguf);
 // llama_spec() for families that read no fields of their own.
 ModelSpec llama_spec(checkpoint::ConfigView& view, const ModelConfig& config);
 
+// Values of the class of Llama, which others took over unchanged (TextType::json).
+inline constexpr std::string_view kLlamaSizes = R"({"vocab_size": 32000, "hidden_size": 4096,
+    "intermediate_size": 11008, "num_hidden_layers": 32, "num_attention_heads": 32, "max_position_embeddings": 2048})";
+
 // Names the weights of a layer of such a model; `prefix` is what precedes the names: "model.layers.{}.". MTP layers use
 // it with a prefix of their own.
 void name_llama_layer(LayerSpec& layer, const std::string& prefix);

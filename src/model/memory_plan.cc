@@ -18,10 +18,11 @@ class PackedWeights {
     for (const MatrixInfo& matrix : weights.matrices()) formats_.emplace(matrix.name, matrix.format);
   }
 
-  void add(const std::string& name, std::int64_t rows, std::int64_t cols) {
-    if (const auto stored = formats_.find(name + ".weight"); stored != formats_.end()) {
-      bytes_ += backend_.packed_bytes(*stored->second, rows, cols, precision_);
-    }
+  void add(const std::string& name, const BlockWeight& weight) {
+    const auto stored = formats_.find(name + ".weight");
+    if (weight.cols == 0 || stored == formats_.end()) return;
+    if (weight.unit_rows) return add_computed(weight.rows, weight.cols);
+    bytes_ += backend_.packed_bytes(*stored->second, weight.rows, weight.cols, precision_);
   }
   void add(const LayerSpec& layer, std::int64_t index, const ModelSpec& spec) {
     const auto named = [&](const std::string& pattern) {
@@ -30,9 +31,13 @@ class PackedWeights {
     const auto has = [&](const std::string& pattern) { return formats_.contains(named(pattern) + ".weight"); };
     for (const BlockSpec& block : layer.blocks) {
       for (const BlockWeight& weight : block_weights(block, spec, has)) {
-        if (weight.cols > 0) add(named(weight.name), weight.rows, weight.cols);
+        add(named(weight.name), weight);
       }
     }
+  }
+  // Of values that are computed, not read.
+  void add_computed(std::int64_t rows, std::int64_t cols) {
+    bytes_ += backend_.packed_bytes(*quant::find_format("f32"), rows, cols, precision_);
   }
   std::uint64_t bytes() const noexcept { return bytes_; }
 
@@ -73,10 +78,13 @@ MemoryPlan plan_memory(const CheckpointWeights& stored, const ModelSpec& spec, c
                        const MemoryPlanOptions& options) {
   PackedWeights weights(stored, backend, options.precision);
   for (const BlockWeight& weight : outer_weights(spec)) {
-    if (weight.cols > 0) weights.add(spec.names.in_file(weight.name), weight.rows, weight.cols);
+    weights.add(spec.names.in_file(weight.name), weight);
   }
   for (std::size_t i = 0; i < spec.layers.size(); ++i) {
     weights.add(spec.layers[i], static_cast<std::int64_t>(i), spec);
+  }
+  if (spec.positions == PositionKind::kSinusoidal) {
+    weights.add_computed(spec.context_length + spec.position_offset, spec.hidden_size);
   }
   MemoryPlan plan;
   plan.weights = weights.bytes();

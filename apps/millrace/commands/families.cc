@@ -56,7 +56,7 @@ std::string names_of(const CatalogueEntry& entry) {
   std::string text = fmt::format("{}.", fmt::join(entry.traits, ", "));
   if (!family.hf.empty()) text += fmt::format(" Safetensors: {}.", fmt::join(family.hf, ", "));
   if (!family.gguf.empty()) text += fmt::format(" GGUF: {}.", fmt::join(family.gguf, ", "));
-  if (!entry.shapes.empty()) text += fmt::format(" Speed measured: {}.", fmt::join(entry.shapes, ", "));
+  if (!entry.shapes.empty()) text += fmt::format(" Shapes: {}.", fmt::join(entry.shapes, ", "));
   return text;
 }
 

@@ -27,6 +27,10 @@ int perplexity(const PerplexityFlags& flags) {
   const text::Tokenizer& tokenizer = *loaded.checkpoint->tokenizer;
   const std::vector<std::int32_t> tokens = tokenizer.encode(text, false, false);
   const std::int64_t window = std::min(flags.window, loaded.transformer->max_length());
+  if (window < 2) {
+    throw_load_error(ErrorCode::kInvalidArgument, "window", "{}: windows of {} token: 2 are needed to score one",
+                     loaded.checkpoint->path, window);
+  }
   const TimePoint start = Env::system().now();
   const decode::Perplexity measured =
       engine::load::measure_perplexity(*loaded.transformer, *loaded.backend, tokens,

@@ -71,7 +71,6 @@ void print_template(const std::string& text) {
   }
 }
 
-// What the configuration says.
 // A number, or the least and the most of a list by layer.
 std::string range(const Json& value) {
   if (!value.is_array()) return shown(value);
@@ -85,6 +84,7 @@ void print_rope(const Json& rope) {
                          shown(rope["scaling"]), rope.contains("factor") ? " by " + shown(rope["factor"]) : ""));
 }
 
+// What the configuration says.
 void print_configuration(const Json& r) {
   const Json& s = r["shape"];
   const Json& p = r["parameters"];

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/check.h"
 #include "kv/block_table.h"
 #include "kv/kv_store.h"
 
@@ -38,6 +39,7 @@ decode::Perplexity measure_perplexity(model::Transformer& transformer, backend::
   const kv::KvStore store = kv::KvStore::create(backend, groups, pages).or_throw();
   table.reserve(load.window);
   decode::Perplexity perplexity;
+  CHECK(load.window >= 2);
   const std::int64_t of_text = load.window - (load.bos ? 1 : 0);
   for (std::int64_t begin = 0; begin < std::ssize(tokens); begin += of_text) {
     const std::int64_t n = std::min(of_text, std::ssize(tokens) - begin);

@@ -14,14 +14,14 @@ constexpr std::string_view kGlmOcrText = R"({"vocab_size": 59392, "hidden_size":
 
 // GGUF has the rotated rows of a model with sections as halves.
 constexpr checkpoint::ConfigField kGlm4Sections{.gguf = {"rope.dimension_sections"}, .neutral = "*"};
-// GLM-OCR has layers that guess ahead behind those of the model.
-constexpr checkpoint::ConfigField kGlmOcrGuessing{.json = {"num_nextn_predict_layers"}};
+// Layers of multi-token prediction behind those of the model.
+constexpr checkpoint::ConfigField kGlmOcrMtpLayers{.json = {"num_nextn_predict_layers"}};
 
-void leave_guessing_layers(checkpoint::ConfigView& view, ModelSpec& spec) {
+void ignore_mtp_layers(checkpoint::ConfigView& view, ModelSpec& spec) {
   if (view.config().text_type != "glm_ocr_text") return;
   const std::int64_t layers = std::ssize(spec.layers);
-  const std::int64_t guessing = view.integer(kGlmOcrGuessing, {0, layers}).value_or(1);
-  for (std::int64_t i = 0; i < guessing; ++i) spec.names.ignored.push_back(fmt::format("*.layers.{}.*", layers + i));
+  const std::int64_t mtp = view.integer(kGlmOcrMtpLayers, {0, layers}).value_or(1);
+  for (std::int64_t i = 0; i < mtp; ++i) spec.names.ignored.push_back(fmt::format("*.layers.{}.*", layers + i));
 }
 
 }  // namespace
@@ -34,12 +34,12 @@ ModelFamily glm4() {
           .defaults = {.json = R"({"head_dim": 128, "num_key_value_heads": 2, "partial_rotary_factor": 0.5})",
                        .norm_eps = 1.5625e-7,
                        .attention_bias = true},
-          .fields = {kGlm4Sections, kGlmOcrGuessing},
+          .fields = {kGlm4Sections, kGlmOcrMtpLayers},
           .spec = [](checkpoint::ConfigView& view, const ModelConfig& config) {
             ModelSpec spec = glm_spec(view, config);
             if (view.has(kGlm4Sections)) each_attention(spec, [](AttentionParams& a) { a.rotary_pairs = false; });
             add_post_norms(spec, view.gguf(), "post_self_attn_layernorm", "post_mlp_layernorm");
-            leave_guessing_layers(view, spec);
+            ignore_mtp_layers(view, spec);
             return spec;
           }};
 }

@@ -4,8 +4,6 @@
 namespace millrace::model::families {
 namespace {
 
-constexpr std::string_view kGraniteText = R"({"vocab_size": 32000, "hidden_size": 4096, "intermediate_size": 11008,
-    "num_hidden_layers": 32, "num_attention_heads": 32, "max_position_embeddings": 2048})";
 constexpr std::string_view kGraniteDoclingText = R"({"vocab_size": 133800, "hidden_size": 1024,
     "intermediate_size": 2048, "num_hidden_layers": 28, "num_attention_heads": 16, "num_key_value_heads": 4,
     "max_position_embeddings": 32768, "rms_norm_eps": 1e-5, "tie_word_embeddings": true,
@@ -18,8 +16,8 @@ ModelFamily granite() {
   return {.name = "granite",
           .hf = {"GraniteForCausalLM"},
           .gguf = {"granite"},
-          .text_types = {{"granite", kGraniteText},
-                         {"granite4_vision_text", kGraniteText},
+          .text_types = {{"granite", kLlamaSizes},
+                         {"granite4_vision_text", kLlamaSizes},
                          {"granite_docling_text", kGraniteDoclingText}},
           .defaults = {.json = R"({"attention_multiplier": 1.0})"},
           .fields = granite_fields(),

@@ -4,8 +4,6 @@
 namespace millrace::model::families {
 namespace {
 
-constexpr std::string_view kHyperClovaText = R"({"vocab_size": 32000, "hidden_size": 4096, "intermediate_size": 11008,
-    "num_hidden_layers": 32, "num_attention_heads": 32, "max_position_embeddings": 2048})";
 constexpr checkpoint::ConfigField kPostNorm{.json = {"use_post_norm"}};
 
 std::vector<checkpoint::ConfigField> hyperclovax_fields() {
@@ -20,7 +18,7 @@ ModelFamily hyperclovax() {
   return {.name = "hyperclovax",
           .hf = {"HyperCLOVAXForCausalLM"},
           .gguf = {},
-          .text_types = {{"hyperclovax", kHyperClovaText}},
+          .text_types = {{"hyperclovax", kLlamaSizes}},
           .defaults = {.code_is_known = true},
           .fields = hyperclovax_fields(),
           .spec = [](checkpoint::ConfigView& view, const ModelConfig& config) {

@@ -6,8 +6,6 @@
 namespace millrace::model::families {
 namespace {
 
-constexpr std::string_view kLlamaText = R"({"vocab_size": 32000, "hidden_size": 4096, "intermediate_size": 11008,
-    "num_hidden_layers": 32, "num_attention_heads": 32, "max_position_embeddings": 2048})";
 constexpr std::string_view kEmu3Text = R"({"vocab_size": 184622, "hidden_size": 4096, "intermediate_size": 14336,
     "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8, "max_position_embeddings": 9216,
     "rms_norm_eps": 1e-5, "rope_theta": 1000000.0})";
@@ -18,7 +16,7 @@ ModelFamily llama() {
   return {.name = "llama",
           .hf = {"LlamaForCausalLM"},
           .gguf = {"llama"},
-          .text_types = {{"llama", kLlamaText}, {"emu3_text_model", kEmu3Text}},
+          .text_types = {{"llama", kLlamaSizes}, {"emu3_text_model", kEmu3Text}},
           .spec = [](checkpoint::ConfigView& view, const ModelConfig& config) {
             ModelSpec spec = llama_spec(view, config);
             if (view.gguf()) keep_rotary_pairs(spec);

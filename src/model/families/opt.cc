@@ -1,6 +1,6 @@
 // OPT (arXiv:2205.01068): layer norms, learned positions from row 2 on, biases everywhere, an MLP of ReLU; 350M with
 // norms behind the sums and embeddings of another size.
-#include "model/llama_spec.h"
+#include "model/fairseq_spec.h"
 
 namespace millrace::model::families {
 namespace {
@@ -14,23 +14,6 @@ constexpr ConfigField kEmbeddingSize{.json = {"word_embed_proj_dim"}, .neutral =
 constexpr ConfigField kNoFinalNorm{.json = {"_remove_final_layer_norm"}};
 constexpr ConfigField kOptBias{.json = {"enable_bias"}, .neutral = "*"};  // the tensors tell
 constexpr ConfigField kNormWeights{.json = {"layer_norm_elementwise_affine"}, .neutral = "true"};
-
-void name_opt(ModelSpec& spec) {
-  const std::string layer = "model.decoder.layers.{}.";
-  spec.names.embedding = "model.decoder.embed_tokens";
-  spec.names.positions = "model.decoder.embed_positions";
-  spec.names.final_norm = "model.decoder.final_layer_norm";
-  each_attention(spec, [&](AttentionParams& a) {
-    a.names = {.norm = layer + "self_attn_layer_norm",
-               .q = layer + "self_attn.q_proj",
-               .k = layer + "self_attn.k_proj",
-               .v = layer + "self_attn.v_proj",
-               .o = layer + "self_attn.out_proj"};
-  });
-  each_mlp(spec, [&](MlpParams& mlp) {
-    mlp.names = {.norm = layer + "final_layer_norm", .up = layer + "fc1", .down = layer + "fc2"};
-  });
-}
 
 // x = norm(x + f(x)).
 void put_norms_behind(ModelSpec& spec) {
@@ -55,7 +38,8 @@ ModelFamily opt() {
             use_layer_norms(spec, true);
             use_learned_positions(spec);
             spec.position_offset = 2;
-            name_opt(spec);
+            name_fairseq_layers(spec, "model.decoder.");
+            spec.names.final_norm = "model.decoder.final_layer_norm";
             each_mlp(spec, [](MlpParams& mlp) { mlp.gated = false; });
             const bool before = view.boolean(kNormBefore).value_or(true);
             if (!before) put_norms_behind(spec);

@@ -1,5 +1,5 @@
 // XGLM (arXiv:2112.10668): layer norms, computed positions, biases everywhere, embeddings times the root of their size.
-#include "model/llama_spec.h"
+#include "model/fairseq_spec.h"
 
 #include <cmath>
 
@@ -24,17 +24,9 @@ ModelFamily xglm() {
             spec.position_offset = 2;
             const bool scaled = view.boolean(kScaled).value_or(true);
             spec.embedding_scale = scaled ? std::sqrt(static_cast<float>(spec.hidden_size)) : 1.0f;
-            const std::string layer = "model.layers.{}.";
-            spec.names.final_norm = "model.layer_norm";
+            name_fairseq_layers(spec, "model.");
             spec.names.ignored.emplace_back("model.embed_positions.*");
-            each_attention(spec, [&](AttentionParams& a) {
-              a.names.norm = layer + "self_attn_layer_norm";
-              a.names.o = layer + "self_attn.out_proj";
-            });
-            each_mlp(spec, [&](MlpParams& mlp) {
-              mlp.gated = false;
-              mlp.names = {.norm = layer + "final_layer_norm", .up = layer + "fc1", .down = layer + "fc2"};
-            });
+            each_mlp(spec, [](MlpParams& mlp) { mlp.gated = false; });
             return spec;
           }};
 }

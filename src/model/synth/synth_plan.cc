@@ -58,9 +58,9 @@ const quant::QuantFormat* fitting_format(const quant::QuantFormat* wanted, std::
 constexpr float kBiasDeviation = 0.1f;  // also of sinks: small beside what they are added to
 
 // Of vectors whose values are all the same: norms change nothing, xIELU is of moderate slopes.
-float constant_of(const BlockWeight& weight, const ModelSpec& spec) {
+float constant_of(const BlockWeight& weight) {
   if (weight.role == "xielu_eps") return -1e-6f;
-  return weight.role.starts_with("xielu_") ? 0.5f : 1.0f - spec.final_norm.offset;
+  return weight.role.starts_with("xielu_") ? 0.5f : 1.0f - weight.offset;
 }
 
 class Layout {
@@ -109,7 +109,7 @@ class Layout {
                                 .format = format,
                                 .shape = {weight.tensor_rows()}},
                        .stream = {},
-                       .constant = constant_of(weight, spec_)};
+                       .constant = constant_of(weight)};
     if (matrix) tensor.spec.shape = {weight.tensor_rows(), weight.cols};
     if (matrix || weight.role == "attn_sinks") tensor.stream = stream;
     tensor.deviation = matrix ? static_cast<float>(deviation) : kBiasDeviation;

@@ -5,67 +5,52 @@
 namespace millrace::model {
 namespace {
 
+constexpr SynthShape tiny(std::string_view name, std::string_view family) {
+  return {.name = name,
+          .family = family,
+          .hidden = 256,
+          .layers = 2,
+          .heads = 4,
+          .kv_heads = 2,
+          .head_dim = 64,
+          .ffn = 512,
+          .context = 2048,
+          .vocab = 512};
+}
+constexpr SynthShape tiny_qwen3() {
+  SynthShape shape = tiny("tiny-qwen3", "qwen3");
+  shape.norm_eps = 1e-6;
+  return shape;
+}
+constexpr SynthShape tiny_values() {
+  SynthShape shape = tiny("tiny-values", "llama");
+  shape.head_dim = 96;
+  shape.value_dim = 64;
+  return shape;
+}
+constexpr SynthShape tiny_sinks() {
+  SynthShape shape = tiny("tiny-sinks", "granite_swa");
+  shape.layers = 4;
+  shape.json = R"({"sliding_window": 128, "attention_multiplier": 0.125,
+                   "layer_types": ["sliding_attention", "sliding_attention", "sliding_attention", "full_attention"]})";
+  shape.gguf = R"({"attention.sliding_window": 128, "attention.sliding_window_pattern": 4, "attention.scale": 0.125})";
+  return shape;
+}
+constexpr SynthShape tiny_gate() {
+  SynthShape shape = tiny("tiny-gate", "muse_glimmer");
+  shape.layers = 4;
+  shape.tied_head = false;
+  shape.json = R"({"sliding_window": 128})";
+  shape.gguf = R"({"attention.sliding_window": 128, "logit_scale": 0.196, "final_logit_softcapping": 20.0})";
+  return shape;
+}
+
 constexpr std::array kShapes = {
-    SynthShape{.name = "tiny",
-               .family = "llama",
-               .hidden = 256,
-               .layers = 2,
-               .heads = 4,
-               .kv_heads = 2,
-               .head_dim = 64,
-               .ffn = 512,
-               .context = 2048,
-               .vocab = 512},
-    SynthShape{.name = "tiny-qwen3",
-               .family = "qwen3",
-               .hidden = 256,
-               .layers = 2,
-               .heads = 4,
-               .kv_heads = 2,
-               .head_dim = 64,
-               .ffn = 512,
-               .context = 2048,
-               .vocab = 512,
-               .norm_eps = 1e-6},
-    SynthShape{.name = "tiny-values",
-               .family = "llama",
-               .hidden = 256,
-               .layers = 2,
-               .heads = 4,
-               .kv_heads = 2,
-               .head_dim = 96,
-               .ffn = 512,
-               .value_dim = 64,
-               .context = 2048,
-               .vocab = 512},
-    SynthShape{.name = "tiny-sinks",
-               .family = "granite_swa",
-               .hidden = 256,
-               .layers = 4,
-               .heads = 4,
-               .kv_heads = 2,
-               .head_dim = 64,
-               .ffn = 512,
-               .context = 2048,
-               .vocab = 512,
-               .json = R"({"sliding_window": 128, "attention_multiplier": 0.125,
-                           "layer_types": ["sliding_attention", "sliding_attention", "sliding_attention",
-                                           "full_attention"]})",
-               .gguf = R"({"attention.sliding_window": 128, "attention.sliding_window_pattern": 4,
-                           "attention.scale": 0.125})"},
-    SynthShape{.name = "tiny-gate",
-               .family = "muse_glimmer",
-               .hidden = 256,
-               .layers = 4,
-               .heads = 4,
-               .kv_heads = 2,
-               .head_dim = 64,
-               .ffn = 512,
-               .context = 2048,
-               .vocab = 512,
-               .tied_head = false,
-               .json = R"({"sliding_window": 128})",
-               .gguf = R"({"attention.sliding_window": 128, "logit_scale": 0.196, "final_logit_softcapping": 20.0})"},
+    tiny("tiny", "llama"),
+    tiny_qwen3(),
+    tiny_values(),
+    tiny_sinks(),
+    tiny_gate(),
     SynthShape{.name = "llama-135m",
                .family = "llama",
                .hidden = 576,
