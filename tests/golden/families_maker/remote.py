@@ -1,273 +1,31 @@
 """Families whose code comes with the model, so that Transformers has no class of them: another one with the same mathematics stands in, and its tensors
-and configuration are spelled as the files on the hub are."""
-
-import copy
-import re
-
-import torch
+and configuration are spelled as the files on the hub are (stand_ins.py)."""
 
 from .family import Family
-from .shared import BASE, DERIVED, LAYER, LLAMA3, theta
-
-SMALL = {**DERIVED, "intermediate_size": 20}
-# As many key/value heads as query heads.
-FULL_HEADS = {**SMALL, "hidden_size": 24, "num_attention_heads": 3, "num_key_value_heads": 3}
-LAYERS = r"model\.layers\.(\d+)\."
-
-
-def config_file(architecture, model_type, renamed=None, omit=(), **more):
-    """A function from the configuration of the class that stood in to the family's: with fields renamed, left out and added."""
-
-    def write(c):
-        c = {"hidden_act": "silu", **c}
-        kept = ("vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads", "num_key_value_heads", "hidden_act")
-        kept += ("max_position_embeddings", "rms_norm_eps", "bos_token_id", "eos_token_id", "pad_token_id", "tie_word_embeddings", "use_cache")
-        out = {k: c[k] for k in kept if k in c and k not in omit}
-        out = {(renamed or {}).get(k, k): v for k, v in out.items()}
-        name = architecture.removesuffix("ForCausalLM")
-        code = {"AutoConfig": f"configuration_{model_type}.{name}Config", "AutoModelForCausalLM": f"modeling_{model_type}.{architecture}"}
-        out |= dict(architectures=[architecture], model_type=model_type, auto_map=code, torch_dtype="bfloat16", transformers_version="4.37.0")
-        out |= {k: v(c) if callable(v) else v for k, v in more.items()}
-        return {k: out[k] for k in sorted(out)}
-
-    return write
-
-
-def base_of(c):
-    return c["rope_parameters"]["rope_theta"]
-
-
-def renaming(*pairs):
-    """hub_tensors that only renames: (pattern, replacement) in order."""
-
-    def rename(tensors):
-        out = {}
-        for name, tensor in tensors.items():
-            for pattern, replacement in pairs:
-                name = re.sub(pattern, replacement, name)
-            out[name] = tensor
-        return out
-
-    return rename
-
-
-def fused(tensors, join, *parts):
-    """Without the tensors `parts`, but with the joined ones of each layer. `join` gives the name behind the layer's prefix and the tensor."""
-    out = dict(tensors)
-    for name in tensors:
-        if not re.fullmatch(LAYERS + re.escape(parts[0]), name):
-            continue
-        prefix = name.removesuffix(parts[0])
-        new, tensor = join([out.pop(prefix + part) for part in parts])
-        out[prefix + new] = tensor
-    return out
-
-
-def stack_qkv(tensors, name, kinds=("weight",)):
-    for kind in kinds:
-        tensors = fused(tensors, lambda t: (f"{name}.{kind}", torch.cat(t)), *(f"self_attn.{x}_proj.{kind}" for x in "qkv"))
-    return tensors
-
-
-def hub_internlm2(tensors):
-    heads, groups = SMALL["num_attention_heads"], SMALL["num_key_value_heads"]
-
-    def join(qkv):
-        q, k, v = (t.reshape(groups, -1, SMALL["hidden_size"] // heads, t.shape[-1]) for t in qkv)
-        return "attention.wqkv.weight", torch.cat([q, k, v], 1).reshape(-1, qkv[0].shape[-1])
-
-    return renaming(
-        ("embed_tokens", "tok_embeddings"),
-        ("lm_head", "output"),
-        ("input_layernorm", "attention_norm"),
-        ("post_attention_layernorm", "ffn_norm"),
-        ("self_attn.o_proj", "attention.wo"),
-        ("mlp.gate_proj", "feed_forward.w1"),
-        ("mlp.up_proj", "feed_forward.w3"),
-        ("mlp.down_proj", "feed_forward.w2"),
-    )(fused(tensors, join, *(f"self_attn.{x}_proj.weight" for x in "qkv")))
-
-
-def slopes(heads):
-    """ALiBi's for any number of heads: those of the power of two below, then every other of the one above."""
-    power = 1 << (heads.bit_length() - 1)
-    first = [2 ** (-8 * (i + 1) / power) for i in range(power)]
-    return torch.tensor(first + [2 ** (-4 * (i + 1) / power) for i in range(0, 2 * (heads - power), 2)])
-
-
-def use_alibi(model):
-    """Slopes take the place of the rotation."""
-
-    def unrotated(x, position_ids):
-        shape = (*position_ids.shape, model.config.hidden_size // model.config.num_attention_heads)
-        return torch.ones(shape), torch.zeros(shape)
-
-    def with_slopes(forward):
-        def run(hidden_states, *args, attention_mask=None, **kwargs):
-            positions = torch.arange(hidden_states.shape[1])
-            bias = slopes(model.config.num_attention_heads)[:, None, None] * (positions[None, :] - positions[:, None])
-            return forward(hidden_states, *args, attention_mask=attention_mask + bias, **kwargs)
-
-        return run
-
-    model.model.rotary_emb.forward = unrotated
-    for layer in model.model.layers:
-        layer.self_attn.forward = with_slopes(layer.self_attn.forward)
-
-
-def use_unit_head(model):
-    head = model.lm_head
-    head.forward = lambda x: torch.nn.functional.linear(x, torch.nn.functional.normalize(head.weight))
-
-
-def patch_baichuan(model):
-    """llama.cpp's class calls itself without end for all but the joined tensor (0.3.36)."""
-    own = model.modify_tensors
-    model.modify_tensors = lambda data, name, bid: own(data, name, bid) if "W_pack" in name else [(model.map_tensor_name(name), data)]
-
-
-EXAONE_NAMES = renaming(
-    ("model.embed_tokens", "transformer.wte"),
-    ("model.norm", "transformer.ln_f"),
-    ("model.layers", "transformer.h"),
-    ("input_layernorm", "ln_1"),
-    ("post_attention_layernorm", "ln_2"),
-    (r"self_attn\.o_proj", "attn.attention.out_proj"),
-    (r"self_attn\.", "attn.attention."),
-    (r"mlp\.gate_proj", "mlp.c_fc_0"),
-    (r"mlp\.up_proj", "mlp.c_fc_1"),
-    (r"mlp\.down_proj", "mlp.c_proj"),
+from .shared import BASE, LAYER, LLAMA3, theta
+from .stand_ins import (
+    DECI,
+    EXAONE_NAMES,
+    FULL_HEADS,
+    SMALL,
+    base_of,
+    config_file,
+    deci_blocks,
+    hub_chatglm,
+    hub_codeshell,
+    hub_internlm2,
+    hub_jais,
+    hub_maincoder,
+    hub_qwen,
+    hub_refact,
+    patch_baichuan,
+    renaming,
+    searched_layers,
+    stack_qkv,
+    use_alibi,
+    use_layer_norms,
+    use_unit_head,
 )
-
-
-def hub_qwen(tensors):
-    return renaming(
-        ("model.embed_tokens", "transformer.wte"),
-        ("model.norm", "transformer.ln_f"),
-        ("model.layers", "transformer.h"),
-        ("input_layernorm", "ln_1"),
-        ("post_attention_layernorm", "ln_2"),
-        (r"self_attn\.o_proj", "attn.c_proj"),
-        (r"mlp\.gate_proj", "mlp.w2"),
-        (r"mlp\.up_proj", "mlp.w1"),
-        (r"mlp\.down_proj", "mlp.c_proj"),
-    )(stack_qkv(tensors, "attn.c_attn", ("weight", "bias")))
-
-
-def hub_chatglm(tensors):
-    out = stack_qkv(tensors, "self_attention.query_key_value", ("weight", "bias"))
-    return renaming(
-        ("lm_head", "transformer.output_layer"),
-        ("model.embed_tokens", "transformer.embedding.word_embeddings"),
-        ("model.norm", "transformer.encoder.final_layernorm"),
-        ("model.layers", "transformer.encoder.layers"),
-        (r"self_attn\.o_proj", "self_attention.dense"),
-        (r"mlp\.gate_up_proj", "mlp.dense_h_to_4h"),
-        (r"mlp\.down_proj", "mlp.dense_4h_to_h"),
-    )(out)
-
-
-# The text of a GPT-2, whose matrices are transposed.
-JAIS_NAMES = renaming(
-    ("model.embed_tokens", "transformer.wte"),
-    ("model.norm", "transformer.ln_f"),
-    ("model.layers", "transformer.h"),
-    ("input_layernorm", "ln_1"),
-    ("post_attention_layernorm", "ln_2"),
-    (r"self_attn\.o_proj", "attn.c_proj"),
-    (r"mlp\.gate_proj", "mlp.c_fc2"),
-    (r"mlp\.up_proj", "mlp.c_fc"),
-    (r"mlp\.down_proj", "mlp.c_proj"),
-)
-
-
-def hub_jais(tensors):
-    out = JAIS_NAMES(stack_qkv(tensors, "attn.c_attn", ("weight", "bias")))
-    out = {n: t.T.contiguous() if re.search(r"\.c_\w+\.weight$", n) else t for n, t in out.items()}
-    of_heads = slopes(FULL_HEADS["num_attention_heads"]).to(torch.bfloat16)[:, None, None]
-    return out | {"lm_head.weight": out["transformer.wte.weight"].clone(), "transformer.relative_pe.slopes": of_heads}
-
-
-def use_layer_norms(model):
-    def norm():
-        return torch.nn.LayerNorm(model.config.hidden_size, eps=model.config.rms_norm_eps)
-
-    model.model.norm = norm()
-    for layer in model.model.layers:
-        layer.input_layernorm, layer.post_attention_layernorm = norm(), norm()
-    use_alibi(model)
-
-
-def hub_codeshell(tensors):
-    return renaming(
-        ("model.embed_tokens", "transformer.wte"),
-        ("model.norm", "transformer.ln_f"),
-        ("model.layers", "transformer.h"),
-        ("input_layernorm", "ln_1"),
-        ("post_attention_layernorm", "ln_2"),
-        (r"self_attn\.o_proj", "attn.c_proj"),
-    )(stack_qkv(tensors, "attn.c_attn", ("weight", "bias")))
-
-
-def hub_refact(tensors):
-    out = fused(tensors, lambda t: ("attn.kv.weight", torch.cat(t)), *(f"self_attn.{x}_proj.weight" for x in "kv"))
-    out = fused(out, lambda t: ("mlp.gate_up_proj.weight", torch.cat(t)), *(f"mlp.{x}_proj.weight" for x in ("gate", "up")))
-    return renaming(
-        ("model.embed_tokens", "transformer.wte"),
-        ("model.norm", "transformer.ln_f"),
-        ("model.layers", "transformer.h"),
-        ("input_layernorm", "ln_1"),
-        ("post_attention_layernorm", "ln_2"),
-        (r"self_attn\.o_proj", "attn.c_proj"),
-        (r"self_attn\.q_proj", "attn.q"),
-        (r"mlp\.down_proj", "mlp.c_proj"),
-    )(out)
-
-
-def hub_maincoder(tensors):
-    """Rotated rows as pairs."""
-    out = {}
-    for name, t in tensors.items():
-        if re.search(r"self_attn\.([qk]_proj|query_layernorm|key_layernorm)", name):
-            t = t.reshape(-1, 2, 4, *t.shape[1:]).transpose(1, 2).reshape(t.shape).contiguous()
-        out[name.replace("query_layernorm", "q_norm").replace("key_layernorm", "k_norm")] = t
-    return out
-
-
-# A layer with all, one without attention, one without MLP and with another number of key/value heads.
-DECI = {**BASE, "hidden_size": 16, "num_hidden_layers": 3, "num_attention_heads": 2, "intermediate_size": 256, "num_key_value_heads": 2}
-DECI_GROUPS, DECI_FACTORS = (1, None, 2), (2.5, 20.0, None)
-DECI_WIDTHS = (256, 256, 0)  # 2/3 · factor · hidden size, rounded up to a multiple of 256
-
-
-class Nothing(torch.nn.Module):
-    def forward(self, x=None, hidden_states=None, **_):
-        return torch.zeros_like(x) if x is not None else (torch.zeros_like(hidden_states), None)
-
-
-def searched_layers(model):
-    for i, (group, width) in enumerate(zip(DECI_GROUPS, DECI_WIDTHS)):
-        config = copy.copy(model.config)
-        config.num_key_value_heads, config.intermediate_size = 2 // (group or 2), width or 2
-        layer = type(model.model.layers[i])(config, i).eval()
-        if group is None:
-            layer.input_layernorm, layer.self_attn = torch.nn.Identity(), Nothing()
-        if not width:
-            layer.post_attention_layernorm, layer.mlp = torch.nn.Identity(), Nothing()
-        model.model.layers[i] = layer
-
-
-def deci_blocks(_):
-    none = dict.fromkeys(("num_sink_tokens", "sparsify", "window_length"))
-    plain = {"replace_with_linear": False}
-    return [
-        {
-            "attention": {"n_heads_in_group": group, "no_op": group is None, "unshifted_sink": False, **none, **plain},
-            "ffn": {"ffn_mult": factor, "no_op": factor is None, "sparsify": None, **plain},
-        }
-        for group, factor in zip(DECI_GROUPS, DECI_FACTORS)
-    ]
-
 
 MINICPM = {**SMALL, "num_hidden_layers": 2, "embedding_multiplier": 6.0, "attention_multiplier": 8**-0.5, "tie_word_embeddings": True}
 MINICPM |= {"residual_multiplier": 0.9 / 2**0.5, "logits_scaling": 48 / 32}
