@@ -109,7 +109,7 @@ struct BlockWeight {
   std::int64_t tensor_rows() const noexcept { return slice.whole() ? rows : slice.of; }
   std::string tensor() const { return whole_name ? name : name + ".weight"; }
 };
-// Of the linear weights of the layers.
+// The rule of every linear weight of the layers.
 BiasRule bias_rule(const ModelSpec& spec) noexcept;
 // The weights of a norm.
 BlockWeight norm_weight(std::string role, const std::string& name, std::int64_t rows, const NormSpec& norm);
