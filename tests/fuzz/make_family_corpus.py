@@ -16,7 +16,7 @@ def metadata(path):
     fields = gguf.GGUFReader(path).fields
     wanted = {key: field.contents() for key, field in fields.items() if not key.startswith(("GGUF.", "tokenizer.", "general."))}
     architecture = fields["general.architecture"].contents()
-    return {"general.architecture": architecture, f"{architecture}.vocab_size": 97} | wanted
+    return {"general.architecture": architecture, f"{architecture}.vocab_size": 47} | wanted
 
 
 def main():

@@ -22,7 +22,7 @@ inline const std::string kModel = std::string(MILLRACE_TEST_DATA) + "/../golden/
 inline std::vector<std::int32_t> random_prompt(std::size_t n, unsigned seed) {
   std::mt19937 random(seed);
   std::vector<std::int32_t> tokens(n);
-  for (std::int32_t& t : tokens) t = static_cast<std::int32_t>(3 + random() % 61);
+  for (std::int32_t& t : tokens) t = static_cast<std::int32_t>(3 + random() % 44);
   return tokens;
 }
 

@@ -55,7 +55,7 @@ class Oracle final : public draft::Drafter {
     if (std::ranges::none_of(task.branches, alike)) task.branches.push_back(std::move(branch));
   }
 
-  std::int32_t random_token() { return static_cast<std::int32_t>(3 + random_() % 61); }
+  std::int32_t random_token() { return static_cast<std::int32_t>(3 + random_() % 44); }
 
   Answers answers_;
   unsigned right_;

@@ -5,9 +5,9 @@ from .shared import NO_LLAMA, TIE, theta
 from .spelling import old
 
 BLIND = "softmax is blind to a bias of the keys without rope"
-GPT2 = dict(vocab_size=97, n_embd=24, n_layer=2, n_head=3, n_positions=64, n_inner=40, layer_norm_epsilon=0.03125, bos_token_id=1, eos_token_id=2)
+GPT2 = dict(vocab_size=47, n_embd=24, n_layer=2, n_head=3, n_positions=64, n_inner=40, layer_norm_epsilon=0.03125, bos_token_id=1, eos_token_id=2)
 NEOX = dict(
-    vocab_size=97,
+    vocab_size=47,
     hidden_size=24,
     intermediate_size=40,
     num_hidden_layers=2,
@@ -19,7 +19,7 @@ NEOX = dict(
     **theta(10000.0, partial_rotary_factor=0.5)
 )
 OPT = dict(
-    vocab_size=97,
+    vocab_size=47,
     hidden_size=24,
     ffn_dim=40,
     num_hidden_layers=2,
@@ -29,13 +29,13 @@ OPT = dict(
     bos_token_id=2,
     eos_token_id=2,
 )
-MPT = dict(d_model=24, n_heads=6, n_layers=2, expansion_ratio=4, max_seq_len=64, vocab_size=97)
+MPT = dict(d_model=24, n_heads=6, n_layers=2, expansion_ratio=4, max_seq_len=64, vocab_size=47)
 MPT_INERT = {
     "alibi": "Transformers always adds it, with a maximum of 8",
     "learned_pos_emb|no_bias|embedding_fraction|attn_config.(prefix_lm|qk_ln|attn_uses|attn_pdrop)": "not read",
 }
 FALCON = dict(
-    vocab_size=97,
+    vocab_size=47,
     hidden_size=24,
     num_hidden_layers=2,
     num_attention_heads=3,
@@ -77,7 +77,7 @@ FAMILIES = {
     # The converter writes 4·H as the width of the MLP.
     "gpt_bigcode": Family(
         "GPTBigCode",
-        dict(vocab_size=97, n_embd=24, n_layer=2, n_head=3, n_positions=64, layer_norm_epsilon=0.03125, bos_token_id=1, eos_token_id=2),
+        dict(vocab_size=47, n_embd=24, n_layer=2, n_head=3, n_positions=64, layer_norm_epsilon=0.03125, bos_token_id=1, eos_token_id=2),
         hub=lambda c: old(c, omit=("tie_word_embeddings", "num_key_value_heads"), inference_runner=0, validate_runner_input=True),
     ),
     "gptj": Family(
@@ -93,7 +93,7 @@ FAMILIES = {
     "gpt_neo": Family(
         "GPTNeo",
         dict(
-            vocab_size=97,
+            vocab_size=47,
             hidden_size=24,
             intermediate_size=40,
             num_layers=2,
@@ -125,7 +125,7 @@ FAMILIES = {
     # The files of the hub have no "transformer." before their names. The context of the GGUF is the hidden size if seq_length is left out.
     "bloom": Family(
         "Bloom",
-        dict(vocab_size=97, hidden_size=24, n_layer=2, n_head=6, layer_norm_epsilon=0.03125, bos_token_id=1, eos_token_id=2),
+        dict(vocab_size=47, hidden_size=24, n_layer=2, n_head=6, layer_norm_epsilon=0.03125, bos_token_id=1, eos_token_id=2),
         hub=lambda c: old(
             c, omit=TIE, n_inner=None, seq_length=64, offset_alibi=100, unk_token_id=0, attention_softmax_in_fp32=True, masked_softmax_fusion=True
         ),
@@ -198,7 +198,7 @@ FAMILIES = {
     "xglm": Family(
         "XGLM",
         dict(
-            vocab_size=97,
+            vocab_size=47,
             d_model=24,
             ffn_dim=40,
             num_layers=2,
@@ -208,7 +208,7 @@ FAMILIES = {
             bos_token_id=0,
             eos_token_id=2,
         ),
-        spread=[("fc2.weight", 0.0, 0.5), ("embed_tokens", 0.0, 0.3)],
+        spread=[("fc2.weight", 0.0, 0.8), ("embed_tokens", 0.0, 0.3)],
         inert={r"k_proj\.bias": BLIND},
         gguf=NO_LLAMA,
         hub=lambda c: old(c, omit=TIE),
@@ -222,7 +222,7 @@ FAMILIES = {
     "biogpt": Family(
         "BioGpt",
         dict(
-            vocab_size=97,
+            vocab_size=47,
             hidden_size=24,
             intermediate_size=40,
             num_hidden_layers=2,
@@ -233,7 +233,7 @@ FAMILIES = {
             bos_token_id=0,
             eos_token_id=2,
         ),
-        spread=[("embed_tokens", 0.0, 0.3)],
+        spread=[("fc2.weight", 0.0, 0.4), ("embed_tokens", 0.0, 0.3)],
         inert={r"k_proj\.bias": BLIND, "layer_norm_eps": "the class takes 1e-5"},
         gguf=NO_LLAMA,
         hub=lambda c: old(c, omit=TIE),

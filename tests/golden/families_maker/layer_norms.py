@@ -48,10 +48,16 @@ FAMILIES = {
         gguf_prepare=stacked_norms,
         hub=lambda c: old(c),
     ),
-    "starcoder2": Family("Starcoder2", {**NO_RMS, "norm_epsilon": 0.03125, **theta(10000.0)}, hub=lambda c: old(c, omit=("tie_word_embeddings",))),
+    "starcoder2": Family(
+        "Starcoder2",
+        {**NO_RMS, "norm_epsilon": 0.03125, **theta(10000.0)},
+        spread=[(r"c_proj\.weight", 0.0, 0.4)],
+        hub=lambda c: old(c, omit=("tie_word_embeddings",)),
+    ),
     "starcoder2_window": Family(
         "Starcoder2",
         {**NO_RMS, "norm_epsilon": 0.03125, "sliding_window": 9, **theta(10000.0)},
+        spread=[(r"c_proj\.weight", 0.0, 0.4)],
         gguf="the converter leaves the window out",
         hub=lambda c: old(c, omit=("tie_word_embeddings",)),
     ),

@@ -77,7 +77,7 @@ FAMILIES = {
     "openelm": Family(
         "Qwen3",
         dict(
-            vocab_size=97,
+            vocab_size=47,
             hidden_size=HIDDEN,
             num_hidden_layers=len(QUERY_HEADS),
             head_dim=HEAD,

@@ -5,7 +5,7 @@ from .shared import theta
 from .spelling import old
 
 QWEN_TEXT = dict(
-    vocab_size=97,
+    vocab_size=47,
     hidden_size=40,
     intermediate_size=20,
     num_hidden_layers=2,

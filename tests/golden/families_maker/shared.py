@@ -1,7 +1,7 @@
 """Sizes and small pieces that several families are made of: awkward sizes, so that a mistake about one of them shows."""
 
 BASE = dict(
-    vocab_size=97,
+    vocab_size=47,
     hidden_size=40,
     intermediate_size=36,
     num_hidden_layers=2,
