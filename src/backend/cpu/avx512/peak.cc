@@ -6,6 +6,7 @@
 namespace millrace::backend::cpu {
 namespace {
 inline constexpr int kPeakChains = 12;  // and as many broadcasts, of 32 registers
+inline constexpr int kPeakInt8Rows = kPeakChains, kPeakInt8Quads = 1;
 #include "backend/cpu/vec/avx512.inc"
 #include "backend/cpu/body/peak.inc"
 #include "backend/cpu/target_end.inc"

@@ -6,6 +6,7 @@
 namespace millrace::backend::cpu {
 namespace {
 inline constexpr int kPeakChains = 6;  // of two registers each, of sixteen
+inline constexpr int kPeakInt8Rows = kPeakChains, kPeakInt8Quads = 1;
 #include "backend/cpu/vec/avx2.inc"
 #include "backend/cpu/vec/dot_avxvnni.inc"
 #include "backend/cpu/body/peak.inc"
