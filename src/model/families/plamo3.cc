@@ -34,7 +34,21 @@ void read_plamo3(checkpoint::ConfigView& view, ModelConfig& config) {
   config.rope.scaling.original_context = view.required_integer(kPlamo3Context, checkpoint::kCounts);
 }
 
-void name_plamo3(ModelSpec& spec) {
+// The norms behind blocks lack the ".weight" that all other tensors have.
+void name_plamo3_gguf(ModelSpec& spec) {
+  each_mlp(spec, [](MlpParams& mlp) { mlp.names.gate_up = "blk.{}.ffn_up"; });
+  for (std::size_t i = 0; i < spec.layers.size(); ++i) {
+    for (const char* norm : {"post_attention_norm", "post_ffw_norm"}) {
+      const std::string name = fmt::format("blk.{}.{}", i, norm);
+      spec.names.renamed.emplace_back(name + ".weight", name);
+    }
+  }
+}
+
+void name_plamo3(ModelSpec& spec, bool gguf) {
+  add_post_norms(spec, gguf, "post_mixer_norm", "post_mlp_norm");
+  use_offset_norms(spec, gguf);
+  if (gguf) return name_plamo3_gguf(spec);
   const std::string layer = "model.layers.{}.";
   spec.names.renamed.emplace_back("model.layers.", "model.layers.layers.");
   each_attention(spec, [&](AttentionParams& a) {
@@ -48,17 +62,6 @@ void name_plamo3(ModelSpec& spec) {
   for (LayerSpec& one : spec.layers) {
     one.block<AttentionParams>().output.norm.offset = kBehindMixer;
     one.block<MlpParams>().output.norm.offset = kBehindMlp;
-  }
-}
-
-// The norms behind blocks lack the ".weight" that all other tensors have.
-void name_plamo3_gguf(ModelSpec& spec) {
-  each_mlp(spec, [](MlpParams& mlp) { mlp.names.gate_up = "blk.{}.ffn_up"; });
-  for (std::size_t i = 0; i < spec.layers.size(); ++i) {
-    for (const char* norm : {"post_attention_norm", "post_ffw_norm"}) {
-      const std::string name = fmt::format("blk.{}.{}", i, norm);
-      spec.names.renamed.emplace_back(name + ".weight", name);
-    }
   }
 }
 
@@ -78,18 +81,11 @@ ModelFamily plamo3() {
             ModelConfig config = read;
             if (!view.gguf()) read_plamo3(view, config);
             config.rope.scaling.truncate = false;  // which GGUF cannot say
-            if (!config.sliding_rope) {
+            if (!config.sliding_rope)
               config.sliding_rope = RopeConfig{.theta = 10000.0, .dim = config.rope.dim, .scaling = {}};
-            }
             ModelSpec spec = llama_spec(view, config);
             add_head_norms(spec);
-            add_post_norms(spec, view.gguf(), "post_mixer_norm", "post_mlp_norm");
-            use_offset_norms(spec, view.gguf());
-            if (view.gguf()) {
-              name_plamo3_gguf(spec);
-            } else {
-              name_plamo3(spec);
-            }
+            name_plamo3(spec, view.gguf());
             if (view.boolean(kPlamo3Scaled).value_or(false)) {
               spec.embedding_scale = std::sqrt(static_cast<float>(spec.hidden_size));
             }
