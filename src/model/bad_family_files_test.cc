@@ -69,6 +69,11 @@ TEST(BadFamilyFiles, VariantsOfFamiliesWithCodeOfTheirOwnAreRejected) {
   EXPECT_EQ(with("chatglm", "pre_seq_len", 128), "/config.json: pre_seq_len: prefixes of P-tuning are not supported");
   EXPECT_EQ(with("jais", "position_embedding_type", "learned"),
             "/config.json: position_embedding_type: only alibi is supported");
+  EXPECT_EQ(with("plamo", "n_shared_head", 3),
+            "n_heads is 10: must be 1 or more, and a multiple of the key/value heads");
+  EXPECT_EQ(with("plamo3", "window_size", 0), "/config.json: window_size: expected 1 to 2147483647, found 0");
+  EXPECT_EQ(with("plamo3", "initial_context_length", nullptr),
+            "/config.json: required field initial_context_length is missing");
   const auto with_block = [](const char* part, const char* field, const Json& value) {
     return outcome("deci", [&](Json& config) { config["block_configs"][0][part][field] = value; });
   };

@@ -32,7 +32,7 @@ std::int64_t tensor_row(const BlockWeight& weight, std::int64_t i) noexcept {
     const std::int64_t head = i / weight.rotated_head, in_head = i % weight.rotated_head, half = weight.rotated / 2;
     if (in_head < weight.rotated) i = head * weight.rotated_head + 2 * (in_head % half) + in_head / half;
   }
-  return weight.slice.row(i);
+  return weight.slice.row(weight.row_turns.place(i, weight.rows));
 }
 
 std::vector<BlockWeight> block_weights(const BlockSpec& block, const ModelSpec& spec, const HasTensor& has) {

@@ -87,6 +87,21 @@ struct RowSlice {
   std::int64_t row(std::int64_t i) const noexcept { return whole() ? i : first + i / run * stride + i % run; }
 };
 
+// Heads that a file has in the order in which they take `groups` key/value heads by turns. Loading puts those of a
+// group side by side.
+struct HeadTurns {
+  std::int64_t size = 0;  // values of a head; 0: the heads are in order
+  std::int64_t groups = 0;
+
+  bool in_order() const noexcept { return size == 0; }
+  // The place in the file of value i of n.
+  std::int64_t place(std::int64_t i, std::int64_t n) const noexcept {
+    if (in_order()) return i;
+    const std::int64_t head = i / size, of_group = n / size / groups;
+    return (head % of_group * groups + head / of_group) * size + i % size;
+  }
+};
+
 // Whether a file has a bias beside a weight.
 enum class BiasRule { kNone, kIfPresent, kRequired };
 
@@ -99,6 +114,7 @@ struct BlockWeight {
   // Where the file has the rows of a head as rotary pairs (2i, 2i + 1), which loading puts as halves: the rows of a
   // head, and how many of them are rotated, the first ones. 0: the rows are in order.
   std::int64_t rotated_head = 0, rotated = 0;
+  HeadTurns row_turns = {}, column_turns = {};
   std::int64_t head_rows = 0;  // of a head's norm: values of one head
   bool to_residual = false;    // its output is added to the residual
   bool whole_name = false;

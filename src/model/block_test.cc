@@ -87,5 +87,16 @@ TEST(BlockDimensions, NamesWhatOddHeadsMakeOdd) {
   EXPECT_EQ(outcome(partial), "rope_dim is 22: must be even and at most head_dim, 20");
 }
 
+// Heads 0, 2 and 4 of the file share one key/value head, 1, 3 and 5 the other.
+TEST(HeadTurns, AreUndoneRowByRow) {
+  BlockWeight weight{.role = "attn_q", .name = "q", .rows = 12, .cols = 8, .row_turns = {.size = 2, .groups = 2}};
+  const std::vector<std::int64_t> expected = {0, 1, 4, 5, 8, 9, 2, 3, 6, 7, 10, 11};
+  for (std::int64_t i = 0; i < 12; ++i) EXPECT_EQ(tensor_row(weight, i), expected[static_cast<std::size_t>(i)]) << i;
+  weight.slice = {.first = 4, .run = 12, .stride = 12, .of = 20};
+  EXPECT_EQ(tensor_row(weight, 6), 6);
+  weight.row_turns = {};
+  EXPECT_EQ(tensor_row(weight, 6), 10);
+}
+
 }  // namespace
 }  // namespace millrace::model

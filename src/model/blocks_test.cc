@@ -173,6 +173,37 @@ TEST(TwoKvGroups, AreWhatTheGoldenModelWithOneWindowHas) {
   EXPECT_EQ(groups[1].layers, std::vector<std::int64_t>{1});
 }
 
+// Query heads that the file has in another order, which the spec says, are the same heads.
+TEST(HeadTurns, ComputeWhatHeadsSideBySideDo) {
+  const HeadTurns turns{.size = kHeadDim, .groups = 2};
+  const std::string by_turns = write_changed(kTiny + "llama", "by_turns", [&](ChangedWeights& weights) {
+    for (const char* layer : {"0", "1"}) {
+      const std::string prefix = std::string("model.layers.") + layer + ".self_attn.";
+      ChangedWeights::Tensor& q = weights.at(prefix + "q_proj.weight");
+      ChangedWeights::Tensor& o = weights.at(prefix + "o_proj.weight");
+      const std::int64_t rows = q.shape[0], cols = q.shape[1], inputs = o.shape[1];
+      const std::vector<float> old_q = q.values, old_o = o.values;
+      for (std::int64_t i = 0; i < rows; ++i) {
+        std::copy_n(old_q.begin() + i * cols, cols, q.values.begin() + turns.place(i, rows) * cols);
+      }
+      for (std::int64_t i = 0; i < std::ssize(old_o); ++i) {
+        const std::int64_t row = i / inputs;
+        o.values[static_cast<std::size_t>(row * inputs + turns.place(i % inputs, inputs))] =
+            old_o[static_cast<std::size_t>(i)];
+      }
+    }
+  });
+  const auto said = [](ModelSpec spec) {
+    for (LayerSpec& layer : spec.layers) layer.get<AttentionParams>().heads_by_turns = true;
+    return spec;
+  };
+  const std::vector<std::int32_t> tokens = random_tokens(100, 8);
+  const TestRunner::Options options{.max_length = 128};
+  const std::vector<float> expected = TestRunner(kTiny + "llama", options).run_whole(tokens);
+  expect_same_bits(TestRunner(by_turns, options, said).run_whole(tokens), expected, "by turns");
+  EXPECT_NE(TestRunner(by_turns, options).run_whole(tokens), expected) << "the order is not seen";
+}
+
 // Attention whose outputs are multiplied with zeros adds nothing.
 TEST(BlockList, ALayerWithoutAttentionComputesAsOneWhoseAttentionAddsNothing) {
   const std::string idle = write_changed(kTiny + "llama", "idle", [](ChangedWeights& weights) {

@@ -58,6 +58,7 @@ TEST(ComputationKey, TellsApartWhateverAConfigurationChanges) {
       [](ModelSpec& s) { s.layers[1].blocks[0].output.sum_norm_name = "norm"; },
       [](ModelSpec& s) { s.layers[1].get<AttentionParams>().norm.eps = 1e-6f; },
       [](ModelSpec& s) { s.layers[1].get<AttentionParams>().rotary_pairs = true; },
+      [](ModelSpec& s) { s.layers[1].get<AttentionParams>().heads_by_turns = true; },
       [](ModelSpec& s) { s.layers[1].get<AttentionParams>().rope = -1; },
       [](ModelSpec& s) { s.layers[1].get<AttentionParams>().scales_query = true; },
       [](ModelSpec& s) { s.layers[1].get<AttentionParams>().softcap = 50.0f; },

@@ -38,6 +38,27 @@ void read_rows(const std::function<void(std::int64_t, std::int64_t, std::span<st
   }
 }
 
+// The columns of the heads of a group side by side.
+backend::WeightSource with_columns_of_groups(backend::WeightSource source, const HeadTurns& turns) {
+  if (!source.columns.empty() || turns.size % source.format->block_values != 0) {
+    throw_load_error(ErrorCode::kUnsupported, source.name,
+                     "tensor '{}', stored as {}, has its columns in blocks or an order that cut heads of {} apart",
+                     source.name, source.format->name, turns.size);
+  }
+  const std::size_t row = source.format->row_bytes(source.cols), head = source.format->row_bytes(turns.size);
+  source.read = [read = std::move(source.read), turns, cols = source.cols, row, head](
+                    std::int64_t first, std::int64_t count, std::span<std::byte> out) {
+    std::vector<std::byte> stored(static_cast<std::size_t>(count) * row);
+    read(first, count, stored);
+    for (std::size_t at = 0; at < stored.size(); at += head) {
+      const auto column = static_cast<std::int64_t>(at % row / head) * turns.size;
+      const auto place = static_cast<std::size_t>(turns.place(column, cols) / turns.size);
+      std::memcpy(out.data() + at, stored.data() + at / row * row + place * head, head);
+    }
+  };
+  return source;
+}
+
 // One value for each row of the weight, of those of the tensor's rows.
 std::vector<float> rows_of(const BlockWeight& weight, const std::vector<float>& all) {
   std::vector<float> values;
@@ -90,7 +111,8 @@ backend::WeightSource WeightLoader::linear(const std::string& name, const BlockW
   backend::WeightSource source = linear(name, weight.tensor_rows(), weight.cols, spec_.transposed_linears);
   source.rows = weight.rows;
   if (!weight.slice.whole()) source.name += " " + weight.role;
-  if (weight.slice.whole() && weight.rotated_head == 0) return source;
+  if (!weight.column_turns.in_order()) source = with_columns_of_groups(std::move(source), weight.column_turns);
+  if (weight.slice.whole() && weight.rotated_head == 0 && weight.row_turns.in_order()) return source;
   std::vector<std::int32_t> order;
   for (std::int64_t i = 0; i < weight.rows; ++i) order.push_back(static_cast<std::int32_t>(tensor_row(weight, i)));
   return with_rows(std::move(source), std::move(order));

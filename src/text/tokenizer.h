@@ -19,8 +19,9 @@ using DecoderList = std::vector<std::unique_ptr<const Decoder>>;
 
 // A vocabulary as in GGUF metadata (tokenizer.ggml.*): plain data, filled by checkpoint/.
 struct GgufVocabulary {
-  std::string model;  // "gpt2" = byte-level BPE, "llama" = SentencePiece BPE, "t5" = Unigram, "bert" = WordPiece
-  std::string pre;    // pre-tokenizer name: "smollm", "llama-bpe", "qwen2" ...; may be empty
+  // "gpt2" = byte-level BPE, "llama" = SentencePiece BPE, "t5" and "plamo2" = Unigram, "bert" = WordPiece
+  std::string model;
+  std::string pre;  // pre-tokenizer name: "smollm", "llama-bpe", "qwen2" ...; may be empty
   std::vector<std::string> tokens;
   std::vector<float> scores;  // empty, or one per token
   std::vector<std::int32_t>

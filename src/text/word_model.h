@@ -26,6 +26,7 @@ struct ModelScratch {
     TokenId token;
   };
   std::vector<Arrival> arrivals;
+  std::vector<std::int64_t> costs;  // of the best way from a position of the word to its end, for BackwardUnigram
 };
 
 // Converts a word to tokens. Immutable and thread-safe; at most O(n log n) in the word, without recursion.

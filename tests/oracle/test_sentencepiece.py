@@ -132,7 +132,7 @@ def test_a_gguf_file_of_bert_gives_the_ids_and_texts_of_the_oracle(cased, ours, 
     assert ours.encode(["Hello there"], add_special=True)[0] == oracle.encode("Hello there").ids
 
 
-@pytest.mark.parametrize("model", ["rwkv", "plamo2", "none"])
+@pytest.mark.parametrize("model", ["rwkv", "none"])
 def test_a_gguf_model_that_it_does_not_know_is_refused_by_name(model, ours, tmp_path):
     error = ours.load_gguf(tmp_path, ok=False, model=model, tokens=["a"])["error"]
     assert model in error and '"t5"' in error and '"bert"' in error

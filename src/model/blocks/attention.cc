@@ -77,6 +77,7 @@ std::vector<BlockWeight> qkv_weights(const AttentionParams& a, const ModelSpec& 
       weights[static_cast<std::size_t>(part)].rotated = rotated_dims(a, spec);
     }
   }
+  if (a.heads_by_turns) weights[0].row_turns = {a.head_dim, a.kv_heads};
   if (!a.names.kv.empty() && has(a.names.kv)) {
     weights[1].name = weights[2].name = a.names.kv;
     weights[1].slice = {0, a.k_size(), a.k_size(), a.k_size() + a.v_size()};
@@ -92,8 +93,10 @@ std::vector<BlockWeight> qkv_weights(const AttentionParams& a, const ModelSpec& 
 }
 
 BlockWeight o_weight(const AttentionParams& a, const ModelSpec& spec) {
-  return {
+  BlockWeight weight{
       .role = "attn_output", .name = a.names.o, .rows = spec.hidden_size, .cols = a.output_size(), .to_residual = true};
+  if (a.heads_by_turns) weight.column_turns = {a.value_head_dim(), a.kv_heads};
+  return weight;
 }
 
 BlockWeight gate_weight(const AttentionParams& a, const ModelSpec& spec) {
@@ -262,6 +265,7 @@ std::string key(const BlockSpec& block) {
   text += fmt::format(" {} {} {}", static_cast<int>(a.fused), a.names.norm.empty(), a.input_width);
   if (a.q_k_norm) text += key_of(*a.q_k_norm);
   if (!a.names.sub_norm.empty()) text += " sub " + key_of(a.sub_norm);
+  if (a.heads_by_turns) text += " by turns";
   return text;
 }
 

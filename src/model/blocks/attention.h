@@ -70,6 +70,9 @@ struct AttentionParams {
   // Width of BlockRows::input, which attention reads without a norm instead of the residual; 0 = it reads the residual.
   std::int64_t input_width = 0;
   FusedQkv fused = FusedQkv::kStacked;
+  // In the file query head h takes key/value head h mod kv_heads; loading puts the heads of a group side by side
+  // (PLaMo). Not with anything else that the file has for each query head.
+  bool heads_by_turns = false;
   AttentionNames names = {};
 
   std::int64_t value_head_dim() const noexcept { return value_dim != 0 ? value_dim : head_dim; }

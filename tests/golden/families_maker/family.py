@@ -21,6 +21,7 @@ class Family:
     reshape: typing.Callable = None  # changes the model before it is filled, where Transformers has no class of the family
     remote_config: typing.Callable = None  # config.json of such a family, from the one of the class that stood in
     plus_one: str = ""  # regular expression of the norms whose weights are stored less one; GGUF holds them with the one
+    gguf_plus: dict = dataclasses.field(default_factory=dict)  # regular expression of norms -> what GGUF adds to them instead of one
     gguf_absent: str = ""  # regular expression of the tensors that GGUF holds as keys, or not at all
     spread: list = dataclasses.field(default_factory=list)  # (regular expression of names, centre, spread), first match counts
     gguf: str = ""  # why there is no model.gguf; empty: there is one

@@ -2,11 +2,13 @@
 and configuration are spelled as the files on the hub are (stand_ins.py)."""
 
 from .family import Family
-from .shared import BASE, LAYER, LLAMA3, theta
+from .shared import BASE, FULL, LAYER, LLAMA3, SLIDING, theta
 from .stand_ins import (
     DECI,
     EXAONE_NAMES,
     FULL_HEADS,
+    PLAMO,
+    PLAMO3_BEHIND,
     SMALL,
     base_of,
     config_file,
@@ -16,11 +18,16 @@ from .stand_ins import (
     hub_internlm2,
     hub_jais,
     hub_maincoder,
+    hub_plamo,
+    hub_plamo3,
     hub_qwen,
     hub_refact,
     patch_baichuan,
+    patch_plamo,
     renaming,
+    run_behind_one_norm,
     searched_layers,
+    shape_plamo3,
     stack_qkv,
     use_alibi,
     use_layer_norms,
@@ -31,6 +38,31 @@ MINICPM = {**SMALL, "num_hidden_layers": 2, "embedding_multiplier": 6.0, "attent
 MINICPM |= {"residual_multiplier": 0.9 / 2**0.5, "logits_scaling": 48 / 32}
 MINICPM_FIELDS = dict(scale_emb=6.0, scale_depth=0.9, dim_model_base=32)
 MINICPM_FACTORS = dict(short_factor=[1.0, 1.25, 1.5, 2.5], long_factor=[1.5, 2.0, 4.0, 7.0])
+PLAMO3 = {**BASE, "head_dim": 8, "hidden_size": 24, "intermediate_size": 20, "num_attention_heads": 4, "num_key_value_heads": 2}
+PLAMO3 |= {"hidden_activation": "silu", "query_pre_attn_scalar": 8, "tie_word_embeddings": True}
+PLAMO3_REST = dict(
+    reshape=shape_plamo3,
+    hub_tensors=hub_plamo3,
+    plus_one=r"norm\.weight$",
+    gguf_plus=PLAMO3_BEHIND,
+    spread=[("[qk]_norm", 1.0, 0.4)],
+    inert={"attention_bias": "shapes", "use_bidirectional_attention": "encoders only"},
+)
+
+
+def plamo3_file(**more):
+    return config_file(
+        "Plamo3ForCausalLM",
+        "plamo3",
+        omit=("hidden_act",),
+        head_dim=8,
+        window_size=9,
+        rope_theta=lambda c: c["rope_parameters"][FULL]["rope_theta"],
+        rope_local_theta=lambda c: c["rope_parameters"][SLIDING]["rope_theta"],
+        tokenizer_class="Plamo3Tokenizer",
+        **more,
+    )
+
 
 FAMILIES = {
     "internlm": Family(
@@ -312,5 +344,49 @@ FAMILIES = {
         {**SMALL, **theta(500000.0)},
         hub_tensors=renaming(("input_layernorm", "pre_attention_layernorm"), ("post_attention_layernorm", "pre_mlp_layernorm")),
         remote_config=config_file("KORMoForCausalLM", "kormo", rope_theta=base_of),
+    ),
+    "plamo": Family(
+        "Llama",
+        {**PLAMO, **theta(10000.0)},
+        reshape=run_behind_one_norm,
+        hub_tensors=hub_plamo,
+        remote_config=config_file(
+            "PlamoForCausalLM", "plamo", omit=("hidden_act",), n_shared_head=2, num_key_value_heads=10, tokenizer_class="PlamoTokenizer"
+        ),
+        gguf_patch=patch_plamo,
+    ),
+    # YaRN of pairs that are kept, between, and stretched, whose bounds are no integers.
+    "plamo3": Family(
+        "Gemma3Text",
+        {
+            **PLAMO3,
+            "num_hidden_layers": 4,
+            "max_position_embeddings": 2048,
+            "sliding_window": 9,
+            "layer_types": [SLIDING, SLIDING, FULL, SLIDING],
+            "rope_parameters": {
+                SLIDING: {"rope_type": "default", "rope_theta": 10000.0},
+                FULL: {"rope_type": "yarn", "rope_theta": 100.0, "factor": 4.0, "original_max_position_embeddings": 512, "truncate": False},
+            },
+        },
+        remote_config=plamo3_file(sliding_window_pattern=3, rope_scaling_factor=4, initial_context_length=512, scale_embedding=False),
+        **PLAMO3_REST,
+    ),
+    # The files of 2025: their code counts a token beside those of its window.
+    "plamo3_2025": Family(
+        "Gemma3Text",
+        {
+            **PLAMO3,
+            "num_hidden_layers": 2,
+            "sliding_window": 10,
+            "layer_types": [SLIDING, FULL],
+            "rope_parameters": {
+                SLIDING: {"rope_type": "default", "rope_theta": 10000.0},
+                FULL: {"rope_type": "default", "rope_theta": 1000000.0},
+            },
+        },
+        remote_config=plamo3_file(sliding_window_pattern=2, interleaved_sliding_window=[9, None]),
+        gguf="its window is a token shorter there",
+        **PLAMO3_REST,
     ),
 }

@@ -4,8 +4,9 @@ import copy
 import re
 
 import torch
+from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 
-from .shared import BASE, DERIVED
+from .shared import BASE, DERIVED, FULL
 
 SMALL = {**DERIVED, "intermediate_size": 20}
 # As many key/value heads as query heads.
@@ -218,6 +219,83 @@ def hub_maincoder(tensors):
             t = t.reshape(-1, 2, 4, *t.shape[1:]).transpose(1, 2).reshape(t.shape).contiguous()
         out[name.replace("query_layernorm", "q_norm").replace("key_layernorm", "k_norm")] = t
     return out
+
+
+PLAMO = {**SMALL, "hidden_size": 40, "num_attention_heads": 10, "num_key_value_heads": 5}
+PLAMO_LAYERS = ("model.layers", "model.layers.layers")
+
+
+def run_behind_one_norm(model):
+    """Attention and MLP in parallel, behind the norm of attention."""
+
+    def of_layer(layer):
+        def run(hidden_states, **kwargs):
+            normed = layer.input_layernorm(hidden_states)
+            return hidden_states + layer.self_attn(hidden_states=normed, **kwargs)[0] + layer.mlp(normed)
+
+        return run
+
+    for layer in model.model.layers:
+        layer.post_attention_layernorm, layer.forward = torch.nn.Identity(), of_layer(layer)
+
+
+def swap_heads(t, dim, outer):
+    """Heads along `dim`, in `outer` runs: the first of each run, then the second of each."""
+    head = PLAMO["hidden_size"] // PLAMO["num_attention_heads"]
+    return t.unflatten(dim, (outer, -1, head)).transpose(dim, dim + 1).flatten(dim, dim + 2).contiguous()
+
+
+def hub_plamo(tensors):
+    """Query heads by turns of their key/value heads."""
+    groups = PLAMO["num_key_value_heads"]
+    out = {n: swap_heads(t, 0, groups) if "q_proj" in n else swap_heads(t, 1, groups) if "o_proj" in n else t for n, t in tensors.items()}
+    return renaming(PLAMO_LAYERS, ("input_layernorm", "norm"))(out)
+
+
+def patch_plamo(model):
+    """llama.cpp's class knows only the sizes of the 13B, which has as many groups as this one."""
+    shared = PLAMO["num_attention_heads"] // PLAMO["num_key_value_heads"]
+    model.shuffle_attn_q_weight = lambda t: swap_heads(t, 0, shared)
+    model.shuffle_attn_output_weight = lambda t: swap_heads(t, 1, shared)
+
+
+# What is added to the stored weights of the norms behind blocks.
+PLAMO3_BEHIND = {"post_mixer_norm": 1.0 / 5, "post_mlp_norm": 1.0 / (5**1.5)}
+
+
+def round_no_bounds(model):
+    """Transformers looks for `truncate` beside the types of layers, not in the parameters of one."""
+    config = copy.deepcopy(model.config)
+    full = config.rope_parameters[FULL]
+    if full["rope_type"] == "yarn":
+        config.rope_parameters = {**config.rope_parameters, "truncate": full["truncate"]}
+        model.model.rotary_emb.full_attention_inv_freq.copy_(ROPE_INIT_FUNCTIONS["yarn"](config, layer_type=FULL)[0])
+
+
+def shape_plamo3(model):
+    """Embeddings as they are, and other offsets in the norms behind blocks."""
+    round_no_bounds(model)
+
+    def with_offset(norm, offset):
+        norm.forward = lambda x: (norm._norm(x.float()) * (offset + norm.weight.float())).type_as(x)
+
+    model.model.embed_tokens.embed_scale.fill_(1.0)
+    for layer in model.model.layers:
+        for norm, offset in zip((layer.post_attention_layernorm, layer.post_feedforward_layernorm), PLAMO3_BEHIND.values()):
+            with_offset(norm, offset)
+
+
+def hub_plamo3(tensors):
+    out = stack_qkv(tensors, "mixer.qkv_proj")
+    out = fused(out, lambda t: ("mlp.gate_up_proj.weight", torch.cat(t)), *(f"mlp.{x}_proj.weight" for x in ("gate", "up")))
+    return renaming(
+        PLAMO_LAYERS,
+        (r"self_attn\.", "mixer."),
+        ("input_layernorm", "pre_mixer_norm"),
+        ("post_attention_layernorm", "post_mixer_norm"),
+        ("pre_feedforward_layernorm", "pre_mlp_norm"),
+        ("post_feedforward_layernorm", "post_mlp_norm"),
+    )(out)
 
 
 # A layer with all, one without attention, one without MLP and with another number of key/value heads.

@@ -76,8 +76,8 @@ def same_values(reader, source, family):
     for name, tensor in load_file(source / "model.safetensors").items():
         if any(pattern and re.search(pattern, name) for pattern in (family.ignored, family.gguf_absent)):
             continue
-        plus_one = family.plus_one and re.search(family.plus_one, name)
-        own.append(tensor.float().numpy() + (1.0 if plus_one else 0.0))
+        plus_one = 1.0 if family.plus_one and re.search(family.plus_one, name) else 0.0
+        own.append(tensor.float().numpy() + next((more for pattern, more in family.gguf_plus.items() if re.search(pattern, name)), plus_one))
     a, b = values_of(twin), values_of(own)
     return a.shape == b.shape and np.array_equal(a, b)
 
