@@ -15,9 +15,9 @@
 namespace millrace::backend {
 namespace {
 
-constexpr std::int64_t kIn = 24, kHeads = 6, kKvHeads = 2, kKeyDim = 20, kValueDim = 12, kPage = 32;
+constexpr std::int64_t kModelIn = 24, kHeads = 6, kKvHeads = 2, kKeyDim = 20, kValueDim = 12, kPage = 32;
 constexpr std::int64_t kQueries = kHeads * kKeyDim, kKeys = kKvHeads * kKeyDim,
-                       kWidth = kQueries + kKeys + kKvHeads * kValueDim;
+                       kQkvWidth = kQueries + kKeys + kKvHeads * kValueDim;
 constexpr std::int64_t kFirst = 70;  // position of the first row
 
 constexpr std::int64_t kWindow = 40, kChunk = 48;
@@ -63,7 +63,8 @@ const Form kForms[] = {
 
 // Everything that a run needs, on the host.
 struct Numbers {
-  Values weights = random_values(kWidth * kIn, 1), bias = random_values(kWidth, 2), norm = random_values(kIn, 3);
+  Values weights = random_values(kQkvWidth * kModelIn, 1), bias = random_values(kQkvWidth, 2),
+         norm = random_values(kModelIn, 3);
   Values head_weights = random_values(kQueries, 4), head_biases = random_values(kQueries, 5);
   Values slopes = {0.5f, 0.2f, 0.1f, 0.05f, 0.02f, 0.01f}, sinks = {-1.0f, 0.0f, 1.0f, 2.0f, 3.0f, -4.0f};
   std::vector<double> frequencies = {1.0, 0.5, 0.3, 0.2, 0.1, 0.07, 0.05, 0.03, 0.02, 0.01};
@@ -109,12 +110,12 @@ double exact_query_scale(std::int64_t position) { return 1.0 + 0.3 * std::log(1.
 // Queries, keys and values of a row.
 std::vector<double> exact_row(const Numbers& numbers, const Form& form, const float* x, std::int64_t position) {
   double squares = 0.0;
-  for (std::int64_t j = 0; j < kIn; ++j) squares += static_cast<double>(x[j]) * x[j] / kIn;
+  for (std::int64_t j = 0; j < kModelIn; ++j) squares += static_cast<double>(x[j]) * x[j] / kModelIn;
   std::vector<double> out;
-  for (std::int64_t i = 0; i < kWidth; ++i) {
+  for (std::int64_t i = 0; i < kQkvWidth; ++i) {
     double sum = numbers.bias[at(i)];
-    for (std::int64_t j = 0; j < kIn; ++j) {
-      sum += numbers.weights[at(i * kIn + j)] * (x[j] / std::sqrt(squares + 1e-5) * numbers.norm[at(j)]);
+    for (std::int64_t j = 0; j < kModelIn; ++j) {
+      sum += numbers.weights[at(i * kModelIn + j)] * (x[j] / std::sqrt(squares + 1e-5) * numbers.norm[at(j)]);
     }
     const double clip = form.clip;
     out.push_back(clip > 0.0 ? std::clamp(sum, -clip, clip) : sum);
@@ -130,8 +131,8 @@ std::vector<double> exact_row(const Numbers& numbers, const Form& form, const fl
 std::vector<Values> computed(const Numbers& numbers, const Form& form, const Values& x, std::int64_t at_once,
                              int threads, const std::string& isa, Values* attended = nullptr) {
   const auto backend = make_test_backend(threads, isa);
-  const std::int64_t rows = std::ssize(x) / kIn, pages = (kFirst + rows + kPage - 1) / kPage;
-  const auto weight = weight_of(*backend, numbers.weights, kIn, 0, kWidth);
+  const std::int64_t rows = std::ssize(x) / kModelIn, pages = (kFirst + rows + kPage - 1) / kPage;
+  const auto weight = weight_of(*backend, numbers.weights, kModelIn, 0, kQkvWidth);
   const DeviceVector bias = backend->make_vector(numbers.bias), norm = backend->make_vector(numbers.norm);
   const DeviceVector head_weights = backend->make_vector(numbers.head_weights),
                      head_biases = backend->make_vector(numbers.head_biases),
@@ -141,7 +142,7 @@ std::vector<Values> computed(const Numbers& numbers, const Form& form, const Val
       .dtype = DType::kF32, .block_tokens = kPage, .kv_heads = kKvHeads, .key_dim = kKeyDim, .value_dim = kValueDim};
   const std::size_t page_bytes = backend->kv_page_bytes(format);
   const DeviceBuffer memory = backend->allocate(at(pages) * page_bytes).or_throw(), in = matrix(*backend, x),
-                     qkv = matrix(*backend, Values(at(rows * kWidth))),
+                     qkv = matrix(*backend, Values(at(rows * kQkvWidth))),
                      table = matrix(*backend, Values(at(rows * kKeyDim))), scales = matrix(*backend, Values(at(rows)));
   std::vector<std::int32_t> numbers_of_pages(at(pages)), positions(at(rows));
   std::iota(numbers_of_pages.rbegin(), numbers_of_pages.rend(), 0);
@@ -174,8 +175,8 @@ std::vector<Values> computed(const Numbers& numbers, const Form& form, const Val
          .query_scale = form.query_scale ? scales.view(rows, 1).row_range(first, n) : DeviceView(),
          .sequences = std::span(&sequence, 1),
          .kv = {memory.address(), format}},
-        in.view(rows, kIn).row_range(first, n), qkv.view(rows, kWidth).row_range(first, n));
-    backend->attend({.q = qkv.view(rows, kWidth).columns(0, kQueries).row_range(first, n),
+        in.view(rows, kModelIn).row_range(first, n), qkv.view(rows, kQkvWidth).row_range(first, n));
+    backend->attend({.q = qkv.view(rows, kQkvWidth).columns(0, kQueries).row_range(first, n),
                      .sequences = std::span(&sequence, 1),
                      .kv = {memory.address(), format},
                      .heads = kHeads,
@@ -192,9 +193,9 @@ std::vector<Values> computed(const Numbers& numbers, const Form& form, const Val
   std::vector<Values> out;
   std::vector<std::byte> content(at(pages) * page_bytes);
   backend->download(memory.address(), content);
-  const Values made = values_of(*backend, qkv.view(rows, kWidth));
+  const Values made = values_of(*backend, qkv.view(rows, kQkvWidth));
   for (std::int64_t t = 0; t < rows; ++t) {
-    Values& row = out.emplace_back(made.begin() + t * kWidth, made.begin() + t * kWidth + kQueries);
+    Values& row = out.emplace_back(made.begin() + t * kQkvWidth, made.begin() + t * kQkvWidth + kQueries);
     const std::int64_t slot = (kFirst + t) % kPage, page = numbers_of_pages[at((kFirst + t) / kPage)];
     // A tile of f32, see cpu/kv_tile.h: keys [32][32], values [32][16] with zeros behind a head's own.
     const auto head_at = [&](std::int64_t h) {
@@ -213,10 +214,10 @@ TEST(AttentionInputs, MatchFloat64WhateverRowsThreadsAndInstructions) {
   for (const Form& form : kForms) {
     SCOPED_TRACE(form.name);
     for (const std::int64_t rows : {1, 7, 95}) {  // the last in blocks, on any of the threads
-      const Values x = random_values(rows * kIn, 9);
+      const Values x = random_values(rows * kModelIn, 9);
       const std::vector<Values> out = computed(numbers, form, x, rows, 1, "scalar");
       for (std::int64_t t = 0; t < rows; ++t) {
-        const std::vector<double> expected = exact_row(numbers, form, x.data() + t * kIn, kFirst + t);
+        const std::vector<double> expected = exact_row(numbers, form, x.data() + t * kModelIn, kFirst + t);
         ASSERT_EQ(out[at(t)].size(), expected.size());
         for (std::size_t i = 0; i < expected.size(); ++i) {
           ASSERT_NEAR(out[at(t)][i], expected[i], 2e-5 * std::max(1.0, std::fabs(expected[i])))
@@ -260,7 +261,7 @@ std::vector<double> exact_attention(const Numbers& numbers, const std::vector<Va
 TEST(AttentionInputs, AreWhatAttentionTakesWithAllItsOptions) {
   const Numbers numbers;
   const Form& form = kForms[std::size(kForms) - 1];
-  const Values x = random_values(95 * kIn, 9);
+  const Values x = random_values(95 * kModelIn, 9);
   Values whole, pieces;
   const std::vector<Values> rows = computed(numbers, form, x, 95, 2, "", &whole);
   computed(numbers, form, x, 4, 1, "", &pieces);
@@ -278,9 +279,9 @@ TEST(AttentionInputs, AreWhatAttentionTakesWithAllItsOptions) {
 TEST(AttentionInputs, ANumberThatIsNotOneStaysInItsRow) {
   const Numbers numbers;
   const Form& form = kForms[std::size(kForms) - 1];
-  Values x = random_values(9 * kIn, 9);
+  Values x = random_values(9 * kModelIn, 9);
   const std::vector<Values> clean = computed(numbers, form, x, 9, 2, "");
-  x[4 * kIn + 3] = std::numeric_limits<float>::quiet_NaN();
+  x[4 * kModelIn + 3] = std::numeric_limits<float>::quiet_NaN();
   const std::vector<Values> out = computed(numbers, form, x, 9, 2, "");
   for (std::size_t t = 0; t < 9; ++t) {
     if (t != 4) {

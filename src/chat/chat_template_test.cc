@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-const MemoryEnv kStandingClock;  // the tests of limits must not depend on the machine's speed
+const MemoryEnv kTemplateClock;  // the tests of limits must not depend on the machine's speed
 
 // Each look at the clock finds it this much later.
 class HurryingClock final : public Env {
@@ -30,10 +30,11 @@ class HurryingClock final : public Env {
   mutable TimePoint time_{};
 };
 
-const TemplateContext kContext{"<s>", "</s>", "", 1'721'822'705, &kStandingClock};
+const TemplateContext kTemplateContext{"<s>", "</s>", "", 1'721'822'705, &kTemplateClock};
 
 Result<std::vector<text::TextPiece>> render(std::string_view source, const Json& variables = Json::object(),
-                                            TemplateLimits limits = {}, const TemplateContext& context = kContext) {
+                                            TemplateLimits limits = {},
+                                            const TemplateContext& context = kTemplateContext) {
   auto compiled = ChatTemplate::compile(source, limits);
   if (!compiled) return compiled.error();
   return (*compiled)->render(variables, context);
@@ -207,7 +208,7 @@ TEST(ChatTemplate, Row17DeepDataIsAnError) {
 TEST(ChatTemplate, Row17TimeIsLimited) {
   constexpr std::string_view kBusy = "{% for i in range(20000) %}{{ i }}{% endfor %}";
   const HurryingClock slow(std::chrono::milliseconds(2)), still(std::chrono::milliseconds(0));
-  TemplateContext context = kContext;
+  TemplateContext context = kTemplateContext;
   context.clock = &slow;
   const auto late = render(kBusy, Json::object(), {}, context);
   ASSERT_FALSE(late);

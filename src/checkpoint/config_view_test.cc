@@ -13,7 +13,7 @@ constexpr ConfigField kCross{.json = {"cross_attention"}};
 constexpr ConfigField kFree{.json = {"window_layers"}, .neutral = "*"};
 
 template <typename Action>
-std::string outcome(Action action) {
+std::string outcome_of(Action action) {
   try {
     action();
     return "good";
@@ -45,25 +45,25 @@ TEST(ConfigView, TakesTheFirstSpellingThatIsThere) {
 
 TEST(ConfigView, NamesFieldValueLimitAndFile) {
   const ConfigFile low = json_file({{"n_embd", 0}}), none = json_file({}), text = json_file({{"n_embd", "9"}});
-  EXPECT_EQ(outcome([&] { ConfigView(low).required_integer(kSize, kCounts); }),
+  EXPECT_EQ(outcome_of([&] { ConfigView(low).required_integer(kSize, kCounts); }),
             "config.json: n_embd: expected 1 to 2147483647, found 0");
-  EXPECT_EQ(outcome([&] { ConfigView(none).required_integer(kSize); }),
+  EXPECT_EQ(outcome_of([&] { ConfigView(none).required_integer(kSize); }),
             "config.json: required field hidden_size is missing");
-  EXPECT_EQ(outcome([&] { ConfigView(text).required_integer(kSize); }),
+  EXPECT_EQ(outcome_of([&] { ConfigView(text).required_integer(kSize); }),
             "config.json: n_embd: expected an integer below 2^63, found string");
   const ConfigFile high = gguf_file({{"novel.embedding_length", std::uint32_t{1u << 31}}}), empty = gguf_file({});
-  EXPECT_EQ(outcome([&] { ConfigView(high).required_integer(kSize, kCounts); }),
+  EXPECT_EQ(outcome_of([&] { ConfigView(high).required_integer(kSize, kCounts); }),
             "m.gguf: key 'novel.embedding_length': expected 1 to 2147483647, found 2147483648");
-  EXPECT_EQ(outcome([&] { ConfigView(empty).required_integer(kSize); }),
+  EXPECT_EQ(outcome_of([&] { ConfigView(empty).required_integer(kSize); }),
             "m.gguf: required key 'novel.embedding_length' is missing");
   const ConfigFile nan = json_file({{"residual_scale", {{"__float__", "NaN"}}}});
-  EXPECT_EQ(outcome([&] { ConfigView(nan).positive_number(kScale); }),
+  EXPECT_EQ(outcome_of([&] { ConfigView(nan).positive_number(kScale); }),
             "config.json: residual_scale: expected a positive number, found nan");
 }
 
 TEST(ConfigView, StopsOverAKnownFieldThatSaysSomethingAndWasNotRead) {
   const auto check = [](const ConfigFile& file, bool read) {
-    return outcome([&] {
+    return outcome_of([&] {
       ConfigView view(file);
       if (read) view.number(kScale);
       const ConfigField known[] = {kScale, kFree, kCross};

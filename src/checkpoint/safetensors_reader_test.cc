@@ -17,7 +17,7 @@ std::string file_of(const std::string& json, std::size_t data_bytes) {
   return std::string(reinterpret_cast<const char*>(&length), sizeof length) + json + std::string(data_bytes, '\0');
 }
 
-std::string outcome(const std::string& bytes) {
+std::string opened(const std::string& bytes) {
   MemoryEnv env;
   env.files["m.safetensors"] = bytes;
   try {
@@ -29,7 +29,7 @@ std::string outcome(const std::string& bytes) {
   }
 }
 
-std::string outcome(const std::string& json, std::size_t data_bytes) { return outcome(file_of(json, data_bytes)); }
+std::string opened(const std::string& json, std::size_t data_bytes) { return opened(file_of(json, data_bytes)); }
 
 const std::string kA = R"("a":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]})";
 
@@ -49,35 +49,35 @@ TEST(Safetensors, ReadsShapesAndOffsets) {
 }
 
 TEST(Safetensors, DataMustTileTheFileExactly) {
-  EXPECT_EQ(outcome("{" + kA + "}", 24), "opened");
-  EXPECT_EQ(outcome("{" + kA + "}", 25), "m.safetensors: 24 bytes of data expected, found 25");
-  EXPECT_EQ(outcome("{" + kA + "}", 23),
+  EXPECT_EQ(opened("{" + kA + "}", 24), "opened");
+  EXPECT_EQ(opened("{" + kA + "}", 25), "m.safetensors: 24 bytes of data expected, found 25");
+  EXPECT_EQ(opened("{" + kA + "}", 23),
             "m.safetensors: tensor 'a': 24 bytes at offset 0 do not lie inside the 23 bytes of data: truncated?");
-  EXPECT_EQ(outcome("{" + kA + R"(,"b":{"dtype":"F32","shape":[1],"data_offsets":[20,24]}})", 24),
+  EXPECT_EQ(opened("{" + kA + R"(,"b":{"dtype":"F32","shape":[1],"data_offsets":[20,24]}})", 24),
             "m.safetensors: tensor 'b': its data begin at 20, but the tensor before ends at 24 (an overlap)");
-  EXPECT_EQ(outcome("{" + kA + R"(,"b":{"dtype":"F32","shape":[1],"data_offsets":[28,32]}})", 32),
+  EXPECT_EQ(opened("{" + kA + R"(,"b":{"dtype":"F32","shape":[1],"data_offsets":[28,32]}})", 32),
             "m.safetensors: tensor 'b': its data begin at 28, but the tensor before ends at 24 (a hole)");
 }
 
 TEST(Safetensors, ShapeAndBytesMustAgree) {
-  EXPECT_EQ(outcome(R"({"a":{"dtype":"F32","shape":[2,2],"data_offsets":[0,24]}})", 24),
+  EXPECT_EQ(opened(R"({"a":{"dtype":"F32","shape":[2,2],"data_offsets":[0,24]}})", 24),
             "m.safetensors: tensor 'a': data_offsets [0, 24] do not span the 16 bytes of f32 [2, 2]");
   // 2^62 + 1 values of 4 bytes wrap around to 4 bytes.
-  EXPECT_EQ(outcome(R"({"a":{"dtype":"F32","shape":[4611686018427387905],"data_offsets":[0,4]}})", 4),
+  EXPECT_EQ(opened(R"({"a":{"dtype":"F32","shape":[4611686018427387905],"data_offsets":[0,4]}})", 4),
             "m.safetensors: tensor 'a': data_offsets [0, 4] do not span the 0 bytes of f32 [4611686018427387905]");
-  EXPECT_EQ(outcome(R"({"a":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,0]}})", 0),
+  EXPECT_EQ(opened(R"({"a":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,0]}})", 0),
             "m.safetensors: tensor 'a': the product of its dimensions overflows");
-  EXPECT_EQ(outcome(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[4,0]}})", 4),
+  EXPECT_EQ(opened(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[4,0]}})", 4),
             "m.safetensors: tensor 'a': data_offsets [4, 0] do not span the 4 bytes of f32 [1]");
 }
 
 TEST(Safetensors, FoldsDimensionsThatNoTextModelHas) {
-  EXPECT_EQ(outcome(R"({"a":{"dtype":"F32","shape":[2,1,3,2,2],"data_offsets":[0,0]}})", 0),
+  EXPECT_EQ(opened(R"({"a":{"dtype":"F32","shape":[2,1,3,2,2],"data_offsets":[0,0]}})", 0),
             "m.safetensors: tensor 'a': data_offsets [0, 0] do not span the 96 bytes of f32 [2, 1, 3, 4]");
 }
 
 TEST(Safetensors, RefusesOtherDtypesByName) {
-  EXPECT_EQ(outcome(R"({"a":{"dtype":"I64","shape":[1],"data_offsets":[0,8]}})", 8),
+  EXPECT_EQ(opened(R"({"a":{"dtype":"I64","shape":[1],"data_offsets":[0,8]}})", 8),
             "m.safetensors: tensor 'a': dtype 'I64' is not supported");
 }
 
@@ -93,29 +93,29 @@ TEST(Safetensors, KeepsIntegersApartFromWeightsWhereTheyAreAskedFor) {
 }
 
 TEST(Safetensors, RefusesDuplicatesAndStrangeFields) {
-  EXPECT_EQ(outcome("{" + kA + "," + kA + "}", 24), "m.safetensors: tensor 'a': the name occurs twice");
-  EXPECT_EQ(outcome(R"({"a":{"dtype":"F32","dtype":"F32","shape":[],"data_offsets":[0,4]}})", 4),
+  EXPECT_EQ(opened("{" + kA + "," + kA + "}", 24), "m.safetensors: tensor 'a': the name occurs twice");
+  EXPECT_EQ(opened(R"({"a":{"dtype":"F32","dtype":"F32","shape":[],"data_offsets":[0,4]}})", 4),
             "m.safetensors: tensor 'a': a field occurs twice");
-  EXPECT_EQ(outcome(R"({"a":{"dtype":"F32","shape":[1]}})", 4),
+  EXPECT_EQ(opened(R"({"a":{"dtype":"F32","shape":[1]}})", 4),
             "m.safetensors: tensor 'a': the field 'data_offsets' must hold two numbers");
-  EXPECT_EQ(outcome(R"({"a":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}})", 4),
+  EXPECT_EQ(opened(R"({"a":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}})", 4),
             "m.safetensors: tensor 'a': field 'shape': found a negative number");
-  EXPECT_EQ(outcome(R"({"a":{"dtype":"F32","shape":[1.5],"data_offsets":[0,4]}})", 4),
+  EXPECT_EQ(opened(R"({"a":{"dtype":"F32","shape":[1.5],"data_offsets":[0,4]}})", 4),
             "m.safetensors: tensor 'a': field 'shape': found a number that is not an integer");
-  EXPECT_EQ(outcome(R"({"a":{"dtype":"F32","shape":[[1]],"data_offsets":[0,4]}})", 4),
+  EXPECT_EQ(opened(R"({"a":{"dtype":"F32","shape":[[1]],"data_offsets":[0,4]}})", 4),
             "m.safetensors: tensor 'a': field 'shape': found an array");
-  EXPECT_EQ(outcome(R"({"a":3})", 4), "m.safetensors: tensor 'a': expected an object, found a number");
-  EXPECT_EQ(outcome("[]", 0), "m.safetensors: the header must be an object, found an array");
+  EXPECT_EQ(opened(R"({"a":3})", 4), "m.safetensors: tensor 'a': expected an object, found a number");
+  EXPECT_EQ(opened("[]", 0), "m.safetensors: the header must be an object, found an array");
 }
 
 TEST(Safetensors, RefusesBadHeaders) {
-  EXPECT_EQ(outcome(R"({"a")", 0), "m.safetensors: the header is not valid JSON at byte 5");
-  EXPECT_EQ(outcome("{} x", 0).find("m.safetensors: the header is not valid JSON"), 0u);
-  EXPECT_EQ(outcome("abc"), "m.safetensors: header length: 8 items of 1 bytes or more expected, 3 bytes left");
+  EXPECT_EQ(opened(R"({"a")", 0), "m.safetensors: the header is not valid JSON at byte 5");
+  EXPECT_EQ(opened("{} x", 0).find("m.safetensors: the header is not valid JSON"), 0u);
+  EXPECT_EQ(opened("abc"), "m.safetensors: header length: 8 items of 1 bytes or more expected, 3 bytes left");
   std::string file = file_of("{}", 0);
   file[7] = '\x7f';
-  EXPECT_EQ(outcome(file), "m.safetensors: a header of 9151314442816847874 bytes, at most 2 expected");
-  EXPECT_EQ(outcome(std::string(100000, '['), 0), "m.safetensors: the header must be an object, found an array");
+  EXPECT_EQ(opened(file), "m.safetensors: a header of 9151314442816847874 bytes, at most 2 expected");
+  EXPECT_EQ(opened(std::string(100000, '['), 0), "m.safetensors: the header must be an object, found an array");
 }
 
 TEST(Safetensors, WhatIsWrittenIsReadBack) {

@@ -31,7 +31,7 @@ auto read(const std::string& bytes, std::vector<IntegerTensor>* integers = nullp
 }
 
 // "opened", or the error, without what is the same in all.
-std::string outcome(const std::string& bytes, bool integers = false) {
+std::string unpickled(const std::string& bytes, bool integers = false) {
   std::vector<IntegerTensor> found;
   try {
     read(bytes, integers ? &found : nullptr);
@@ -44,12 +44,12 @@ std::string outcome(const std::string& bytes, bool integers = false) {
   }
 }
 
-std::string outcome(const TinyTorchFile& file) { return outcome(file.bytes()); }
+std::string unpickled(const TinyTorchFile& file) { return unpickled(file.bytes()); }
 
 std::string outcome_of_pickle(const std::string& pickle) {
   TinyTorchFile file;
   file.pickle = pickle;
-  return outcome(file);
+  return unpickled(file);
 }
 
 const std::string kAsCode = ": refused, as reading it would run code; convert the file to safetensors";
@@ -84,11 +84,11 @@ TEST(TorchFile, HonoursOffsetsInStorages) {
   EXPECT_EQ(tensors[1].name, "upper");
   EXPECT_EQ(tensors[1].offset, tensors[0].offset + 16);
   tiny.tensors[0].offset = 5;
-  EXPECT_EQ(outcome(tiny), "tensor 'upper': 2 values of [2] from 5 on do not lie inside its storage of 6");
+  EXPECT_EQ(unpickled(tiny), "tensor 'upper': 2 values of [2] from 5 on do not lie inside its storage of 6");
   tiny.tensors[0].offset = -1;
-  EXPECT_EQ(outcome(tiny), "tensor 'upper': its offset in the storage is no number from 0 on");
+  EXPECT_EQ(unpickled(tiny), "tensor 'upper': its offset in the storage is no number from 0 on");
   tiny.tensors[0].offset = INT64_MAX;
-  EXPECT_EQ(outcome(tiny),
+  EXPECT_EQ(unpickled(tiny),
             "tensor 'upper': 2 values of [2] from 9223372036854775807 on do not lie inside its storage of 6");
 }
 
@@ -98,72 +98,72 @@ TEST(TorchFile, TensorsMayBeTheSameBytesButNotOverlap) {
     tiny.tensors.push_back(tiny.tensors[0]);
     tiny.tensors.back().name = name;
   }
-  EXPECT_EQ(outcome(tiny), "opened");
+  EXPECT_EQ(unpickled(tiny), "opened");
   tiny.tensors.push_back(tiny.tensors[0]);
   tiny.tensors.back().name = "f";
-  EXPECT_EQ(outcome(tiny), "tensor 'f': more than 4 tensors are the same bytes");
+  EXPECT_EQ(unpickled(tiny), "tensor 'f': more than 4 tensors are the same bytes");
   tiny.tensors = {{.name = "a", .shape = {4}, .strides = {1}, .elements = 6},
                   {.name = "b", .shape = {4}, .strides = {1}, .elements = 6, .offset = 2}};
-  EXPECT_EQ(outcome(tiny), "tensor 'b': it overlaps tensor 'a'");
+  EXPECT_EQ(unpickled(tiny), "tensor 'b': it overlaps tensor 'a'");
   tiny.tensors[1] = {.name = "b", .shape = {5}, .strides = {1}, .elements = 6};
-  EXPECT_EQ(outcome(tiny), "tensor 'b': it overlaps tensor 'a'");
+  EXPECT_EQ(unpickled(tiny), "tensor 'b': it overlaps tensor 'a'");
 }
 
 TEST(TorchFile, RefusesTensorsThatAreNotDense) {
   TinyTorchFile tiny;
   tiny.tensors[0].strides = {1, 2};
-  EXPECT_EQ(outcome(tiny),
+  EXPECT_EQ(unpickled(tiny),
             "tensor 'a': its strides [1, 2] do not go through [2, 3] value by value: save tensor.contiguous()");
   tiny.tensors[0].strides = {0, 1};
-  EXPECT_NE(outcome(tiny), "opened");
+  EXPECT_NE(unpickled(tiny), "opened");
   tiny.tensors[0].strides = {3};
-  EXPECT_NE(outcome(tiny), "opened");
+  EXPECT_NE(unpickled(tiny), "opened");
   tiny.tensors[0].shape = {1, 3, 1, 1, 2};
   tiny.tensors[0].strides = {6, 2, 2, 2, 1};
-  EXPECT_EQ(outcome(tiny), "opened");
+  EXPECT_EQ(unpickled(tiny), "opened");
   // Nobody takes a step along a dimension of one.
   tiny.tensors[0].shape = {1, 6};
   tiny.tensors[0].strides = {77, 1};
-  EXPECT_EQ(outcome(tiny), "opened");
+  EXPECT_EQ(unpickled(tiny), "opened");
 }
 
 TEST(TorchFile, RefusesShapesAndStoragesThatLie) {
   TinyTorchFile tiny;
   tiny.tensors[0].shape = {0};
-  EXPECT_EQ(outcome(tiny), "tensor 'a': a dimension is 0, expected 1 to 2^63 - 1");
+  EXPECT_EQ(unpickled(tiny), "tensor 'a': a dimension is 0, expected 1 to 2^63 - 1");
   tiny.tensors[0].shape = {std::int64_t{1} << 40, std::int64_t{1} << 40};
-  EXPECT_EQ(outcome(tiny), "tensor 'a': the product of its dimensions overflows");
+  EXPECT_EQ(unpickled(tiny), "tensor 'a': the product of its dimensions overflows");
   tiny.tensors[0].shape = std::vector<std::int64_t>(9, 1);
-  EXPECT_EQ(outcome(tiny), "tensor 'a': its shape or strides are no few numbers");
+  EXPECT_EQ(unpickled(tiny), "tensor 'a': its shape or strides are no few numbers");
   tiny = {};
   tiny.tensors[0].elements = 5;
-  EXPECT_EQ(outcome(tiny), "tensor 'a': its storage data/'0' has 24 bytes, expected 5 values of F32");
+  EXPECT_EQ(unpickled(tiny), "tensor 'a': its storage data/'0' has 24 bytes, expected 5 values of F32");
   for (const std::int64_t lie : {std::int64_t{-6}, (std::int64_t{1} << 62) + 6, INT64_MIN}) {
     tiny.tensors[0].elements = lie;
-    EXPECT_NE(outcome(tiny), "opened") << lie;
+    EXPECT_NE(unpickled(tiny), "opened") << lie;
   }
   tiny = {};
   tiny.tensors[0].key = "../data/0";
-  EXPECT_EQ(outcome(tiny), "tensor 'a': its storage data/'../data/0' is not in the file");
+  EXPECT_EQ(unpickled(tiny), "tensor 'a': its storage data/'../data/0' is not in the file");
   tiny = {};
   tiny.tensors[1].key = "0";
-  EXPECT_EQ(outcome(tiny), "tensor 'b': its storage '0' is of another type or size elsewhere");
+  EXPECT_EQ(unpickled(tiny), "tensor 'b': its storage '0' is of another type or size elsewhere");
   tiny = {};
   tiny.tensors[1].name = "a";
-  EXPECT_EQ(outcome(tiny), "tensor 'a': the name occurs twice");
+  EXPECT_EQ(unpickled(tiny), "tensor 'a': the name occurs twice");
 }
 
 TEST(TorchFile, RefusesOtherDtypesByName) {
   TinyTorchFile tiny;
   tiny.tensors = {{.name = "a", .shape = {3}, .strides = {1}, .storage = "DoubleStorage", .elements = 3}};
-  EXPECT_EQ(outcome(tiny), "tensor 'a': dtype 'F64' is not supported");
+  EXPECT_EQ(unpickled(tiny), "tensor 'a': dtype 'F64' is not supported");
   tiny.tensors[0].storage = "LongStorage";
-  EXPECT_EQ(outcome(tiny), "tensor 'a': dtype 'I64' is not supported");
-  EXPECT_EQ(outcome(tiny.bytes(), true), "opened");
+  EXPECT_EQ(unpickled(tiny), "tensor 'a': dtype 'I64' is not supported");
+  EXPECT_EQ(unpickled(tiny.bytes(), true), "opened");
   tiny.tensors = {{.name = "a", .shape = {12}, .strides = {1}, .storage = "ShortStorage", .elements = 12}};
-  EXPECT_EQ(outcome(tiny.bytes(), true), "tensor 'a': dtype 'I16' is not supported");
+  EXPECT_EQ(unpickled(tiny.bytes(), true), "tensor 'a': dtype 'I16' is not supported");
   tiny.tensors[0].storage = "ComplexFloatStorage";
-  EXPECT_EQ(outcome(tiny), "it names 'torch.ComplexFloatStorage'" + kAsCode);
+  EXPECT_EQ(unpickled(tiny), "it names 'torch.ComplexFloatStorage'" + kAsCode);
 }
 
 TEST(TorchFile, KeepsIntegersApart) {
@@ -193,9 +193,9 @@ TEST(TorchFile, RunsNothing) {
   TinyTorchFile tiny;
   tiny.pickle = tiny.state();
   tiny.pickle.insert(tiny.pickle.size() - 1, "0" + global("builtins", "eval") + text("1") + "\x85R");
-  EXPECT_EQ(outcome(tiny).find("opcode 0x30 at byte"), 0u);
+  EXPECT_EQ(unpickled(tiny).find("opcode 0x30 at byte"), 0u);
   tiny.pickle = whole(pickled::ordered_dict(text("a") + global("builtins", "eval") + text("1") + "\x85R"));
-  EXPECT_EQ(outcome(tiny), "it names 'builtins.eval'" + kAsCode);
+  EXPECT_EQ(unpickled(tiny), "it names 'builtins.eval'" + kAsCode);
   EXPECT_FALSE(std::ifstream(marker).good());
 }
 
@@ -285,7 +285,7 @@ TEST(TorchFile, ReadsLaterProtocols) {
   std::string state = tiny.state();
   state[1] = '\x04';
   tiny.pickle = state.substr(0, 2) + "\x95" + little_endian(std::uint64_t{state.size() - 2}) + state.substr(2);
-  EXPECT_EQ(outcome(tiny), "opened");
+  EXPECT_EQ(unpickled(tiny), "opened");
   // Names of globals from the stack, remembered in order.
   const std::string old = global("torch", "FloatStorage");
   const std::string later =
@@ -294,9 +294,9 @@ TEST(TorchFile, ReadsLaterProtocols) {
   const std::size_t at = tiny.pickle.find(old);
   ASSERT_NE(at, std::string::npos);
   tiny.pickle.replace(at, old.size(), later);
-  EXPECT_EQ(outcome(tiny), "opened");
+  EXPECT_EQ(unpickled(tiny), "opened");
   tiny.pickle = state.substr(0, 2) + "\x95" + little_endian(std::uint64_t{1} << 40) + state.substr(2);
-  EXPECT_NE(outcome(tiny).find("pickle frame"), std::string::npos);
+  EXPECT_NE(unpickled(tiny).find("pickle frame"), std::string::npos);
 }
 
 // A value that holds itself is nothing that anybody walks along.
@@ -310,30 +310,30 @@ TEST(TorchFile, AValueMayHoldItself) {
 }
 
 TEST(TorchFile, RefusesOtherFilesSayingHowToConvertThem) {
-  EXPECT_EQ(outcome("abc"), "no zip file, or truncated: it has no end record");
-  EXPECT_EQ(outcome(std::string(100, 'x')), "no zip file, or truncated: it does not end with an end record");
-  EXPECT_EQ(outcome(std::string("\x80\x02\x8a\x0al\xfc\x9c\x46\xf9 j\xa8P\x19.\x80\x02M\xe9\x03.", 21)),
+  EXPECT_EQ(unpickled("abc"), "no zip file, or truncated: it has no end record");
+  EXPECT_EQ(unpickled(std::string(100, 'x')), "no zip file, or truncated: it does not end with an end record");
+  EXPECT_EQ(unpickled(std::string("\x80\x02\x8a\x0al\xfc\x9c\x46\xf9 j\xa8P\x19.\x80\x02M\xe9\x03.", 21)),
             "the format of torch before 1.6 is not read" + kConvert);
-  EXPECT_EQ(outcome("\x80\x04\x95" + std::string(60, 'x')), "a bare pickle is not read" + kConvert);
+  EXPECT_EQ(unpickled("\x80\x04\x95" + std::string(60, 'x')), "a bare pickle is not read" + kConvert);
   TinyTorchFile tiny;
   tiny.zip.entries.push_back({"tiny/code/__torch__/m.py", "x", 0, 8});
-  EXPECT_EQ(outcome(tiny), "TorchScript, which is code, is not read" + kConvert);
+  EXPECT_EQ(unpickled(tiny), "TorchScript, which is code, is not read" + kConvert);
   tiny.zip.entries.back() = {"tiny/constants.pkl", "x"};
-  EXPECT_EQ(outcome(tiny), "TorchScript, which is code, is not read" + kConvert);
+  EXPECT_EQ(unpickled(tiny), "TorchScript, which is code, is not read" + kConvert);
   tiny.zip.entries.back() = {"other/data.pkl", "x"};
-  EXPECT_EQ(outcome(tiny), "it holds several files called data.pkl" + kConvert);
+  EXPECT_EQ(unpickled(tiny), "it holds several files called data.pkl" + kConvert);
   tiny = {};
   tiny.zip.entries[1].data = "big", tiny.zip.entries[1].size = 3;
-  EXPECT_EQ(outcome(tiny), "its byte order is 'big', not little" + kConvert);
+  EXPECT_EQ(unpickled(tiny), "its byte order is 'big', not little" + kConvert);
   tiny = {};
   tiny.zip.entries[3].method = 8;
-  EXPECT_EQ(outcome(tiny), "its zip entry 'tiny/data/1' is compressed" + kConvert);
+  EXPECT_EQ(unpickled(tiny), "its zip entry 'tiny/data/1' is compressed" + kConvert);
   tiny = {};
   tiny.zip.entries[0].name = tiny.zip.entries[0].local_name = "tiny/other.pkl";
-  EXPECT_EQ(outcome(tiny), "a zip file, but none of torch.save: it has no data.pkl");
+  EXPECT_EQ(unpickled(tiny), "a zip file, but none of torch.save: it has no data.pkl");
   tiny = {};
   tiny.pickle = std::string(kTorchMaxPickleBytes + 1, 'x');
-  EXPECT_EQ(outcome(tiny), "data.pkl has 16777217 bytes, at most 16777216 expected");
+  EXPECT_EQ(unpickled(tiny), "data.pkl has 16777217 bytes, at most 16777216 expected");
 }
 
 TEST(TorchFile, IsRefusedCutAtAnyByte) {
@@ -342,8 +342,8 @@ TEST(TorchFile, IsRefusedCutAtAnyByte) {
     tiny.zip.zip64 = zip64;
     const std::string whole_file = tiny.bytes();
     for (std::size_t n = 0; n < whole_file.size(); ++n) {
-      EXPECT_NE(outcome(whole_file.substr(0, n)), "opened") << n;
-      EXPECT_NE(outcome(whole_file.substr(n + 1)), "opened") << n;
+      EXPECT_NE(unpickled(whole_file.substr(0, n)), "opened") << n;
+      EXPECT_NE(unpickled(whole_file.substr(n + 1)), "opened") << n;
     }
   }
 }
@@ -355,7 +355,7 @@ TEST(TorchFile, IsReadOrRefusedWithAnyByteChanged) {
     for (const int change : {1, 0x80, 0xff}) {
       std::string bad = good;
       bad[i] = static_cast<char>(bad[i] ^ change);
-      outcome(bad);  // ends, and says what is wrong in one line
+      unpickled(bad);  // ends, and says what is wrong in one line
     }
   }
 }
@@ -380,7 +380,7 @@ TEST(ZipDirectory, RefusesEntriesThatLie) {
   const auto error = [](const auto& change) {
     TinyTorchFile tiny;
     change(tiny.zip);
-    return outcome(tiny);
+    return unpickled(tiny);
   };
   EXPECT_EQ(error([](TinyZip& zip) { zip.entries[2].size = 23; }),
             "tensor 'a': its storage data/'0' has 23 bytes, expected 6 values of F32");

@@ -14,29 +14,29 @@
 namespace millrace::decode {
 namespace {
 
-constexpr int kDraws = 20000;
-constexpr std::size_t kVocab = 40;
+constexpr int kDistributionDraws = 20000;
+constexpr std::size_t kDistributionVocab = 40;
 
-std::vector<float> row_of(unsigned seed) {
+std::vector<float> logits_of(unsigned seed) {
   std::mt19937 random(seed);
   std::normal_distribution<float> normal(0.0f, 1.5f);
-  std::vector<float> row(kVocab);
+  std::vector<float> row(kDistributionVocab);
   for (float& x : row) x = normal(random);
   return row;
 }
 
 // Draws by `sampled`, expected by `claimed`: the same pipeline, or one with an error in it. Both have said the same.
 ChiSquare compare(const SamplingParams& sampled, const SamplingParams& claimed, std::int64_t first = 0) {
-  LogitsPipeline sampling(sampled, kVocab), claiming(claimed, kVocab);
+  LogitsPipeline sampling(sampled, kDistributionVocab), claiming(claimed, kDistributionVocab);
   const std::vector<std::int32_t> prompt = {1, 2, 3, 4, 1, 2};
   for (LogitsPipeline* p : {&sampling, &claiming}) {
     p->observe(prompt);
     for (const std::int32_t token : {3, 9, 9, 30, 1, 2}) p->accept(token);
   }
-  const std::vector<float> row = row_of(17);
-  std::vector<double> expected(kVocab, 0.0);
-  std::vector<int> counts(kVocab, 0);
-  for (std::int64_t position = first; position < first + kDraws; ++position) {
+  const std::vector<float> row = logits_of(17);
+  std::vector<double> expected(kDistributionVocab, 0.0);
+  std::vector<int> counts(kDistributionVocab, 0);
+  for (std::int64_t position = first; position < first + kDistributionDraws; ++position) {
     ++counts[static_cast<std::size_t>(sampling.sample(row, position).or_throw())];
     for (const auto& [token, p] : claiming.distribution(row, position).or_throw()) {
       expected[static_cast<std::size_t>(token)] += p;  // XTC's coin is the position's
@@ -72,7 +72,7 @@ TEST(SamplingDistribution, AreThoseOfTheDistribution) {
     SamplingParams params;
     params.seed = 100 + i;
     kSets[i](params);
-    ASSERT_TRUE(params.validate(kVocab)) << i;
+    ASSERT_TRUE(params.validate(kDistributionVocab)) << i;
     const ChiSquare found = compare(params, params);
     EXPECT_TRUE(found.passes()) << "set " << i << ": " << found.statistic << " above " << found.limit;
   }
@@ -101,13 +101,13 @@ TEST(SamplingDistribution, OfXtcFollowItsCoin) {
   SamplingParams params, off;
   params.xtc_probability = 0.5;
   params.xtc_threshold = 0.08;
-  LogitsPipeline sampling(params, kVocab), plain(off, kVocab);
-  const std::vector<float> row = row_of(17);
+  LogitsPipeline sampling(params, kDistributionVocab), plain(off, kDistributionVocab);
+  const std::vector<float> row = logits_of(17);
   const auto whole = plain.distribution(row, 0).or_throw();
-  std::vector<double> expected(kVocab, 0.0);
-  std::vector<int> counts(kVocab, 0);
+  std::vector<double> expected(kDistributionVocab, 0.0);
+  std::vector<int> counts(kDistributionVocab, 0);
   int heads = 0;
-  for (std::int64_t position = 0; position < 2 * kDraws; ++position) {
+  for (std::int64_t position = 0; position < 2 * kDistributionDraws; ++position) {
     const bool excluded = sampling.distribution(row, position).or_throw().size() < whole.size();
     heads += excluded;
     if (excluded) continue;
@@ -115,7 +115,7 @@ TEST(SamplingDistribution, OfXtcFollowItsCoin) {
     for (const auto& [token, p] : whole) expected[static_cast<std::size_t>(token)] += p;
   }
   EXPECT_TRUE(chi_square(expected, counts).passes());
-  EXPECT_NEAR(heads, kDraws, 4 * std::sqrt(kDraws / 2.0));
+  EXPECT_NEAR(heads, kDistributionDraws, 4 * std::sqrt(kDistributionDraws / 2.0));
 }
 
 // The surprise of what mirostat samples settles at tau.
@@ -124,11 +124,11 @@ TEST(SamplingDistribution, OfMirostatHaveTheSurpriseAskedFor) {
     SamplingParams params;
     params.mirostat_mode = mode;
     params.mirostat_tau = 2.5;
-    LogitsPipeline pipeline(params, kVocab);
+    LogitsPipeline pipeline(params, kDistributionVocab);
     double bits = 0.0;
     int n = 0;
     for (std::int64_t position = 0; position < 6000; ++position) {
-      const std::vector<float> row = row_of(static_cast<unsigned>(position));
+      const std::vector<float> row = logits_of(static_cast<unsigned>(position));
       const auto distribution = pipeline.distribution(row, position).or_throw();
       const std::vector<TokenProbability> seen(distribution.begin(), distribution.end());
       const std::int32_t token = pipeline.sample(row, position).or_throw();

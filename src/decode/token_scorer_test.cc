@@ -15,7 +15,7 @@
 namespace millrace::decode {
 namespace {
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kNever = std::numeric_limits<float>::infinity();
 
 double exact_log_sum(const std::vector<float>& row) {
   double sum = 0.0;
@@ -83,10 +83,10 @@ TEST(TokenScorer, TheGreedyTokenHasTheLogprobOfTheFirstBitForBit) {
 TEST(TokenScorer, InfiniteLogitsAreImpossibleTokensAndANaNSpoilsTheRow) {
   TokenScorer scorer;
   std::vector<float> row = random_row(1000, 1, 1.0f), finite = row;
-  row[3] = kInfinity;
-  row[900] = -kInfinity;
+  row[3] = kNever;
+  row[900] = -kNever;
   finite[3] = finite[900] = -1e30f;
-  EXPECT_EQ(scorer.score(row, 3, 0)->chosen.logprob, -kInfinity);
+  EXPECT_EQ(scorer.score(row, 3, 0)->chosen.logprob, -kNever);
   EXPECT_EQ(scorer.score(row, 3, 0)->rank, 999);
   const auto some = scorer.score(row, 500, 20), same = scorer.score(finite, 500, 20);
   EXPECT_EQ(*some, *same);
@@ -95,7 +95,7 @@ TEST(TokenScorer, InfiniteLogitsAreImpossibleTokensAndANaNSpoilsTheRow) {
     broken[at] = std::numeric_limits<float>::quiet_NaN();
     EXPECT_FALSE(scorer.score(broken, 5, 5)) << at;
   }
-  EXPECT_FALSE(scorer.score(std::vector<float>(700, -kInfinity), 5, 5));
+  EXPECT_FALSE(scorer.score(std::vector<float>(700, -kNever), 5, 5));
 }
 
 TEST(RowStatistics, EveryInstructionSetComputesTheSameBits) {
@@ -105,7 +105,7 @@ TEST(RowStatistics, EveryInstructionSetComputesTheSameBits) {
     const RowKernels kernels = row_kernels(isa);
     for (unsigned seed = 0; seed < 200; ++seed) {
       std::vector<float> block = random_row(kScoreBlock, seed, 0.01f * static_cast<float>(1u << (seed % 14)));
-      if (seed % 5 == 0) block[seed] = seed % 2 == 0 ? kInfinity : -kInfinity;
+      if (seed % 5 == 0) block[seed] = seed % 2 == 0 ? kNever : -kNever;
       if (seed % 7 == 0) block[seed] = std::numeric_limits<float>::quiet_NaN();
       bool nan = false, expected_nan = false;
       const float largest = kernels.largest_of_block(block.data(), nan);

@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t kAnswer = 24;
+constexpr std::int64_t kFamilyAnswer = 24;
 // Where memory is short: of 16 tokens. Three prompts fit, and their answers do not.
 constexpr std::int64_t kPages = 7;
 
@@ -32,7 +32,7 @@ class FamilyEngine : public EngineTest, public testing::WithParamInterface<fs::p
   using Answers = std::map<int, Collected>;
 
   Request asked(int n = 1) {
-    Request r = request(26, 4, kAnswer);
+    Request r = request(26, 4, kFamilyAnswer);
     r.n = n;
     r.sampling.temperature = 0.8;
     r.sampling.logprobs = 2;
@@ -136,7 +136,7 @@ TEST_P(FamilyEngine, ASessionThatIsRolledBackGoesOnFromThere) {
   first.session = session;
   run(*one, first);
   ASSERT_TRUE(one->sessions().rollback(session, 26));
-  Request second = request(5, 9, kAnswer);
+  Request second = request(5, 9, kFamilyAnswer);
   second.sampling.logprobs = 2;
   Request whole = second;
   whole.tokens = asked().tokens;
@@ -171,7 +171,7 @@ TEST_P(FamilyEngine, ASequenceThatMovesGoesOn) {
     ++moves;
   }
   expect_same(answers, expected, "moved after each step");
-  EXPECT_GT(moves, kAnswer);
+  EXPECT_GT(moves, kFamilyAnswer);
 }
 
 // A model that rotates long sequences otherwise than short ones: the choice is made by what a request may grow to, and

@@ -14,15 +14,15 @@ namespace {
 using draft::RandomHeads;
 using draft::Round;
 
-struct Method {
+struct SpeculatorMethod {
   std::string name, heads;
 };
 
-using Answers = std::map<std::pair<RequestId, int>, std::vector<std::int32_t>>;
+using SpeculatorAnswers = std::map<std::pair<RequestId, int>, std::vector<std::int32_t>>;
 
-Answers run(Engine& engine, const std::vector<Request>& requests) {
+SpeculatorAnswers run(Engine& engine, const std::vector<Request>& requests) {
   for (const Request& request : requests) engine.submit(request).or_throw();
-  Answers answers;
+  SpeculatorAnswers answers;
   while (!engine.idle()) {
     for (const Output& output : engine.step()) {
       EXPECT_FALSE(output.error) << output.error->message;
@@ -38,7 +38,7 @@ class RoundTest : public EngineTest {
  protected:
   RoundTest() : EngineTest(Round::target()) {}
 
-  std::unique_ptr<Engine> engine_with(const Method& method, std::int64_t budget, std::int64_t kv_tokens,
+  std::unique_ptr<Engine> engine_with(const SpeculatorMethod& method, std::int64_t budget, std::int64_t kv_tokens,
                                       SpeculationConfig config = {4, false}) {
     auto engine = make(budget, kv_tokens, pages_);
     engine->speculate(drafter(method.name, pages_, method.heads), config);
@@ -57,16 +57,16 @@ class RoundTest : public EngineTest {
     EXPECT_EQ(engine.counters().accepted_tokens, engine.counters().drafted_tokens) << what;
   }
 
-  const std::vector<Method> methods_ = {
+  const std::vector<SpeculatorMethod> methods_ = {
       {"medusa", Round::medusa()}, {"eagle", Round::eagle()}, {"eagle", Round::eagle3()}, {"mtp", ""}};
   backend::KvFormat pages_ = backend::cpu::choose_pages(DType::kBF16, "paged32", 32).or_throw();
 };
 
 TEST_F(RoundTest, EveryGuessIsRightInABatchOfChunkedPromptsByEveryRule) {
-  for (const Method& method : methods_) {
+  for (const SpeculatorMethod& method : methods_) {
     for (const decode::VerificationRule& rule : decode::all_verification_rules()) {
       const auto engine = engine_with(method, 40, 4096, {4, false, &rule});
-      const Answers answers = run(*engine, requests(6, 40));
+      const SpeculatorAnswers answers = run(*engine, requests(6, 40));
       for (const auto& [key, tokens] : answers) {
         for (std::size_t i = 1; i < tokens.size(); ++i) ASSERT_EQ(tokens[i], Round::next(tokens[i - 1]));
       }
@@ -76,7 +76,7 @@ TEST_F(RoundTest, EveryGuessIsRightInABatchOfChunkedPromptsByEveryRule) {
 }
 
 TEST_F(RoundTest, EveryGuessIsRightAfterPrefixHitsForksAndPreemption) {
-  for (const Method& method : methods_) {
+  for (const SpeculatorMethod& method : methods_) {
     SCOPED_TRACE(method.heads);
     auto engine = engine_with(method, 64, 4096);
     std::vector<Request> asked = requests(4, 30);
@@ -98,7 +98,7 @@ TEST_F(RoundTest, EveryGuessIsRightAfterPrefixHitsForksAndPreemption) {
 
 // The states go to host memory with the keys and values: drafting goes on where it was.
 TEST_F(RoundTest, NoDraftIsLostWithPagesThatAreSwappedOut) {
-  for (const Method& method : methods_) {
+  for (const SpeculatorMethod& method : methods_) {
     SCOPED_TRACE(method.heads);
     const auto drafted = [&](std::int64_t kv_tokens, bool swaps) {
       Config config;
@@ -121,14 +121,14 @@ TEST_F(RoundTest, NoDraftIsLostWithPagesThatAreSwappedOut) {
 
 // Nor on the way between two engines; one whose drafter keeps something else, or that has none, goes on without.
 TEST_F(RoundTest, NoDraftIsLostBetweenEnginesThatDraftAlike) {
-  const auto moved = [&](const Method& here, const Method& there) {
+  const auto moved = [&](const SpeculatorMethod& here, const SpeculatorMethod& there) {
     Config config;
     config.scheduling.max_batched_tokens = 64;
     std::unique_ptr<Engine> engines[2];
     for (int i = 0; i < 2; ++i) {
       config.first_id = i == 0 ? 1 : 1000;
       engines[i] = make(config, 4096, pages_);
-      const Method& method = i == 0 ? here : there;
+      const SpeculatorMethod& method = i == 0 ? here : there;
       if (!method.name.empty()) engines[i]->speculate(drafter(method.name, pages_, method.heads), {4, false});
     }
     RequestId id = engines[0]->submit(requests(2, 60)[1]).or_throw();
@@ -151,13 +151,14 @@ TEST_F(RoundTest, NoDraftIsLostBetweenEnginesThatDraftAlike) {
     EXPECT_EQ(engines[1]->counters().accepted_tokens, engines[1]->counters().drafted_tokens);
     return engines[1]->counters().drafted_tokens;
   };
-  for (const Method& method : methods_) EXPECT_GE(moved(method, method), 35) << method.name << " " << method.heads;
+  for (const SpeculatorMethod& method : methods_)
+    EXPECT_GE(moved(method, method), 35) << method.name << " " << method.heads;
   EXPECT_EQ(moved(methods_[1], methods_[2]), 0) << "the states of another speculator";
   EXPECT_EQ(moved(methods_[1], {}), 0);
 }
 
 TEST_F(RoundTest, EveryGuessIsRightInASessionThatGoesOnAndForks) {
-  for (const Method& method : methods_) {
+  for (const SpeculatorMethod& method : methods_) {
     SCOPED_TRACE(method.heads);
     const auto engine = engine_with(method, 64, 4096);
     const SessionId session = engine->sessions().open();
@@ -177,7 +178,7 @@ TEST_F(RoundTest, EveryGuessIsRightInASessionThatGoesOnAndForks) {
 
 // The answer goes on from the pages of the chain that was right, and its states lie there.
 TEST_F(RoundTest, EveryGuessIsRightBesideBranchesThatAreWrong) {
-  for (const Method& method : methods_) {
+  for (const SpeculatorMethod& method : methods_) {
     SpeculationConfig config{4, false};
     config.max_branches = draft::kMaxBranches;
     const auto engine = engine_with(method, 64, 4096, config);
@@ -224,7 +225,7 @@ class Misled final : public draft::ForwardingDrafter {
 };
 
 TEST_F(RoundTest, GuessesFromTheStateBeforeAreNeverRight) {
-  for (const Method& method : methods_) {
+  for (const SpeculatorMethod& method : methods_) {
     SCOPED_TRACE(method.heads);
     const auto engine = make(512, 4096, pages_);
     engine->speculate(std::make_unique<Misled>(drafter(method.name, pages_, method.heads), *backend_),
@@ -266,8 +267,8 @@ class RandomSpeculatorsTest : public EngineTest {
  protected:
   RandomSpeculatorsTest() : EngineTest(model_with_speculator()) {}
 
-  Remembering::DraftTokens draft_tokens(const Method& method, std::int64_t budget, std::int64_t kv_tokens,
-                                        const std::vector<std::vector<Request>>& rounds, Answers& answers) {
+  Remembering::DraftTokens draft_tokens(const SpeculatorMethod& method, std::int64_t budget, std::int64_t kv_tokens,
+                                        const std::vector<std::vector<Request>>& rounds, SpeculatorAnswers& answers) {
     Remembering::DraftTokens draft_tokens;
     const auto engine = make(budget, kv_tokens, pages_);
     auto made = std::make_unique<Remembering>(drafter(method.name, pages_, method.heads), draft_tokens);
@@ -278,10 +279,11 @@ class RandomSpeculatorsTest : public EngineTest {
   }
 
   const RandomHeads heads_{32};
-  const std::vector<Method> methods_ = {{"medusa", heads_.medusa().write("medusa", RandomHeads::medusa_config())},
-                                        {"eagle", heads_.eagle().write("eagle", heads_.eagle_config())},
-                                        {"eagle", heads_.eagle3().write("eagle3", heads_.eagle3_config())},
-                                        {"mtp", ""}};
+  const std::vector<SpeculatorMethod> methods_ = {
+      {"medusa", heads_.medusa().write("medusa", RandomHeads::medusa_config())},
+      {"eagle", heads_.eagle().write("eagle", heads_.eagle_config())},
+      {"eagle", heads_.eagle3().write("eagle3", heads_.eagle3_config())},
+      {"mtp", ""}};
   backend::KvFormat pages_ = backend::cpu::choose_pages(DType::kF32, "paged32", 32).or_throw();
   std::int64_t preemptions_ = 0;
 };
@@ -290,8 +292,8 @@ TEST_F(RandomSpeculatorsTest, ChangeNoTokenInChainsOrTrees) {
   std::vector<Request> requests;
   for (unsigned i = 0; i < 6; ++i) requests.push_back(request(7 + 13 * i, i, 60));
   requests[2].n = 3;
-  const Answers plain = run(*make(33, 4096, pages_), requests);
-  for (const Method& method : methods_) {
+  const SpeculatorAnswers plain = run(*make(33, 4096, pages_), requests);
+  for (const SpeculatorMethod& method : methods_) {
     for (const int max_branches : {1, draft::kMaxBranches}) {
       SpeculationConfig config{3, false};
       config.max_branches = max_branches;
@@ -308,9 +310,9 @@ TEST_F(RandomSpeculatorsTest, ChangeNoTokenInChainsOrTrees) {
 TEST_F(RandomSpeculatorsTest, GuessTheSameAloneAndInABatchChunkedSharedOrPreempted) {
   std::vector<Request> requests;
   for (unsigned i = 0; i < 6; ++i) requests.push_back(request(7 + 13 * i, i, 60));
-  for (const Method& method : methods_) {
+  for (const SpeculatorMethod& method : methods_) {
     SCOPED_TRACE(method.heads);
-    Answers answers, others;
+    SpeculatorAnswers answers, others;
     const auto alone = draft_tokens(
         method, 512, 4096, {{requests[0]}, {requests[1]}, {requests[2]}, {requests[3]}, {requests[4]}, {requests[5]}},
         answers);
@@ -372,11 +374,11 @@ TEST_F(WindowedTest, AHeadThatIsTheModelsLayerIsRightAboutEveryTokenAlsoSampled)
     if (i % 2 == 1) requests.back().sampling.temperature = 1.0;
   }
   requests[3].n = 3;
-  const Answers plain = run(*make(40, 4096, pages), requests);
+  const SpeculatorAnswers plain = run(*make(40, 4096, pages), requests);
   for (const std::int64_t kv_tokens : {4096, 384}) {
     const auto engine = make(40, kv_tokens, pages);
     engine->speculate(drafter("mtp", pages), SpeculationConfig{4, false});
-    const Answers answers = run(*engine, requests);
+    const SpeculatorAnswers answers = run(*engine, requests);
     EXPECT_EQ(answers, plain);
     EXPECT_GT(engine->counters().drafted_tokens, 8 * 35);
     // Sums in another order: two logits may change places.

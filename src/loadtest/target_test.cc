@@ -5,62 +5,62 @@
 namespace millrace::loadtest {
 namespace {
 
-Target parsed(std::string_view text) {
+Target read_target(std::string_view text) {
   auto target = parse_target("--url", text);
   EXPECT_TRUE(target.ok()) << text << ": " << (target.ok() ? "" : target.error().message);
   return target.ok() ? *target : Target{};
 }
 
 TEST(Target, TakesUrls) {
-  const Target plain = parsed("http://127.0.0.1:8123");
+  const Target plain = read_target("http://127.0.0.1:8123");
   EXPECT_EQ(plain.host, "127.0.0.1");
   EXPECT_EQ(plain.port, 8123);
   EXPECT_FALSE(plain.tls);
   EXPECT_EQ(plain.base_path, "");
   EXPECT_EQ(plain.url, "http://127.0.0.1:8123");
-  const Target secure = parsed("https://models.example/base/path");
+  const Target secure = read_target("https://models.example/base/path");
   EXPECT_EQ(secure.host, "models.example");
   EXPECT_EQ(secure.port, 443);
   EXPECT_TRUE(secure.tls);
   EXPECT_FALSE(secure.insecure);
   EXPECT_EQ(secure.base_path, "/base/path");
-  EXPECT_EQ(parsed("http://a").port, 80);
+  EXPECT_EQ(read_target("http://a").port, 80);
 }
 
 TEST(Target, TakesHostsWithoutScheme) {
-  EXPECT_EQ(parsed("box").port, 8000);
-  EXPECT_EQ(parsed("box:1").port, 1);
-  EXPECT_EQ(parsed("box:65535/x").base_path, "/x");
+  EXPECT_EQ(read_target("box").port, 8000);
+  EXPECT_EQ(read_target("box:1").port, 1);
+  EXPECT_EQ(read_target("box:65535/x").base_path, "/x");
 }
 
 TEST(Target, DropsSlashesAndVersionAtTheEnd) {
   for (const char* text : {"http://a:1", "http://a:1/", "http://a:1/v1", "http://a:1/v1/", "a:1/v1//"}) {
-    EXPECT_EQ(parsed(text).base_path, "") << text;
+    EXPECT_EQ(read_target(text).base_path, "") << text;
   }
   for (const char* text : {"http://a:1/b", "http://a:1/b/", "http://a:1/b/v1", "http://a:1/b/v1/"}) {
-    EXPECT_EQ(parsed(text).base_path, "/b") << text;
+    EXPECT_EQ(read_target(text).base_path, "/b") << text;
   }
-  EXPECT_EQ(parsed("a/bv1").base_path, "/bv1");
+  EXPECT_EQ(read_target("a/bv1").base_path, "/bv1");
 }
 
 TEST(Target, TakesAddressesOfIpv6InBrackets) {
-  EXPECT_EQ(parsed("http://[::1]:8000").host, "::1");
-  EXPECT_EQ(parsed("[fe80::2]").port, 8000);
-  EXPECT_EQ(parsed("https://[2001:db8::7]/v1").port, 443);
+  EXPECT_EQ(read_target("http://[::1]:8000").host, "::1");
+  EXPECT_EQ(read_target("[fe80::2]").port, 8000);
+  EXPECT_EQ(read_target("https://[2001:db8::7]/v1").port, 443);
 }
 
 TEST(Target, TakesUnixSockets) {
-  const Target target = parsed("unix:/run/millrace.sock");
+  const Target target = read_target("unix:/run/millrace.sock");
   EXPECT_EQ(target.unix_socket, "/run/millrace.sock");
   EXPECT_EQ(target.host, "localhost");
-  EXPECT_EQ(parsed("unix:///run/v1").unix_socket, "/run/v1");
-  EXPECT_EQ(parsed("unix:local.sock").unix_socket, "local.sock");
+  EXPECT_EQ(read_target("unix:///run/v1").unix_socket, "/run/v1");
+  EXPECT_EQ(read_target("unix:local.sock").unix_socket, "local.sock");
 }
 
 TEST(Target, KnowsWhichNameOneServer) {
   const auto same = [](std::string_view a, std::string_view b) {
-    EXPECT_EQ(same_server(parsed(a), parsed(b)), same_server(parsed(b), parsed(a)));
-    return same_server(parsed(a), parsed(b));
+    EXPECT_EQ(same_server(read_target(a), read_target(b)), same_server(read_target(b), read_target(a)));
+    return same_server(read_target(a), read_target(b));
   };
   EXPECT_TRUE(same("http://127.0.0.1:8000", "127.0.0.1:8000/v1"));
   EXPECT_TRUE(same("http://localhost:1", "http://[::1]:1"));

@@ -15,17 +15,17 @@
 namespace millrace::model {
 namespace {
 
-const std::string kTiny = std::string(MILLRACE_TEST_DATA) + "/../golden/tiny/";
-const std::string kFamilies = std::string(MILLRACE_TEST_DATA) + "/../golden/families/";
+const std::string kTinyModels = std::string(MILLRACE_TEST_DATA) + "/../golden/tiny/";
+const std::string kFamilyGoldens = std::string(MILLRACE_TEST_DATA) + "/../golden/families/";
 
-std::vector<std::int32_t> random_tokens(std::size_t n, unsigned seed) {
+std::vector<std::int32_t> tokens_of_seed(std::size_t n, unsigned seed) {
   std::mt19937 random(seed);
   std::vector<std::int32_t> tokens(n);
   for (std::int32_t& t : tokens) t = static_cast<std::int32_t>(3 + random() % 44);
   return tokens;
 }
 
-void expect_same_bits(const std::vector<float>& a, const std::vector<float>& b, const std::string& what) {
+void expect_bits(const std::vector<float>& a, const std::vector<float>& b, const std::string& what) {
   ASSERT_EQ(a.size(), b.size()) << what;
   EXPECT_EQ(std::memcmp(a.data(), b.data(), a.size() * sizeof(float)), 0) << what;
 }
@@ -33,9 +33,9 @@ void expect_same_bits(const std::vector<float>& a, const std::vector<float>& b, 
 class Invariance : public testing::TestWithParam<const char*> {};
 
 TEST_P(Invariance, ChunksNeighboursAndThreadsChangeNoBit) {
-  const std::string path = kTiny + GetParam();
+  const std::string path = kTinyModels + GetParam();
   // Longer than a split of attention (512), so that splits and their merges are in play.
-  const std::vector<std::int32_t> tokens = random_tokens(1100, 1), other = random_tokens(300, 2);
+  const std::vector<std::int32_t> tokens = tokens_of_seed(1100, 1), other = tokens_of_seed(300, 2);
   TestRunner::Options options{.kv = DType::kBF16, .max_length = 2048};
   TestRunner runner(path, options);
   const std::vector<float> whole = runner.run_whole(tokens);
@@ -55,25 +55,24 @@ TEST_P(Invariance, ChunksNeighboursAndThreadsChangeNoBit) {
       mixed.back().insert(random() % 2 == 0 ? mixed.back().begin() : mixed.back().end(), TestRunner::Chunk{1, m});
     }
   }
-  expect_same_bits(runner.run({tokens}, chunked)[0], whole, "chunked");
-  expect_same_bits(runner.run({tokens, other}, mixed)[0], whole, "with a neighbour");
+  expect_bits(runner.run({tokens}, chunked)[0], whole, "chunked");
+  expect_bits(runner.run({tokens, other}, mixed)[0], whole, "with a neighbour");
   for (const int threads : {1, 3}) {
     options.threads = threads;
     TestRunner another(path, options);
-    expect_same_bits(another.run({tokens}, chunked)[0], whole, std::to_string(threads) + " threads");
+    expect_bits(another.run({tokens}, chunked)[0], whole, std::to_string(threads) + " threads");
   }
 }
 
 TEST_P(Invariance, EveryInstructionSetComputesTheSameBits) {
-  const std::string path = kTiny + GetParam();
-  const std::vector<std::int32_t> tokens = random_tokens(40, 4);
+  const std::string path = kTinyModels + GetParam();
+  const std::vector<std::int32_t> tokens = tokens_of_seed(40, 4);
   const std::vector<float> scalar =
       TestRunner(path, {.isa = "scalar", .kv = DType::kBF16, .max_length = 64}).run_whole(tokens);
   for (int isa = 1; isa <= static_cast<int>(detect_isa()); ++isa) {
     if (!has_isa(static_cast<Isa>(isa))) continue;
     const std::string name(to_string(static_cast<Isa>(isa)));
-    expect_same_bits(TestRunner(path, {.isa = name, .kv = DType::kBF16, .max_length = 64}).run_whole(tokens), scalar,
-                     name);
+    expect_bits(TestRunner(path, {.isa = name, .kv = DType::kBF16, .max_length = 64}).run_whole(tokens), scalar, name);
   }
 }
 
@@ -81,8 +80,8 @@ TEST_P(Invariance, EveryInstructionSetComputesTheSameBits) {
 class FamilyInvariance : public testing::TestWithParam<std::string> {};
 
 TEST_P(FamilyInvariance, ChunksNeighboursThreadsAndInstructionSetsChangeNoBit) {
-  const std::string path = kFamilies + GetParam();
-  const std::vector<std::int32_t> tokens = read_golden(path).tokens, other = random_tokens(21, 5);
+  const std::string path = kFamilyGoldens + GetParam();
+  const std::vector<std::int32_t> tokens = read_golden(path).tokens, other = tokens_of_seed(21, 5);
   const auto length = static_cast<std::int64_t>(tokens.size());
   TestRunner::Options options{.kv = DType::kBF16, .max_length = length};
   TestRunner runner(path, options);
@@ -98,30 +97,30 @@ TEST_P(FamilyInvariance, ChunksNeighboursThreadsAndInstructionSetsChangeNoBit) {
     if (beside > 0) mixed.back().insert(mixed.back().begin(), TestRunner::Chunk{1, beside});
   }
   if (other_left > 0) mixed.push_back({{1, other_left}});
-  expect_same_bits(runner.run({tokens}, chunked)[0], whole, "chunked");
-  expect_same_bits(runner.run({tokens, other}, mixed)[0], whole, "with a neighbour");
+  expect_bits(runner.run({tokens}, chunked)[0], whole, "chunked");
+  expect_bits(runner.run({tokens, other}, mixed)[0], whole, "with a neighbour");
   options.threads = 3;
-  expect_same_bits(TestRunner(path, options).run({tokens}, chunked)[0], whole, "3 threads");
+  expect_bits(TestRunner(path, options).run({tokens}, chunked)[0], whole, "3 threads");
   options.precision = backend::MatmulPrecision::kF32;
   options.isa = "scalar";
   const std::vector<float> scalar = TestRunner(path, options).run_whole(tokens);
   for (int isa = 1; isa <= static_cast<int>(detect_isa()); ++isa) {
     if (!has_isa(static_cast<Isa>(isa))) continue;
     options.isa = std::string(to_string(static_cast<Isa>(isa)));
-    expect_same_bits(TestRunner(path, options).run_whole(tokens), scalar, options.isa);
+    expect_bits(TestRunner(path, options).run_whole(tokens), scalar, options.isa);
   }
 }
 
-std::vector<std::string> golden_families() {
+std::vector<std::string> family_names() {
   std::vector<std::string> names;
-  for (const auto& folder : std::filesystem::directory_iterator(kFamilies)) {
+  for (const auto& folder : std::filesystem::directory_iterator(kFamilyGoldens)) {
     if (std::filesystem::exists(folder.path() / "config.json")) names.push_back(folder.path().filename().string());
   }
   std::ranges::sort(names);
   return names;
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, FamilyInvariance, testing::ValuesIn(golden_families()),
+INSTANTIATE_TEST_SUITE_P(Families, FamilyInvariance, testing::ValuesIn(family_names()),
                          [](const auto& tested) { return tested.param; });
 
 INSTANTIATE_TEST_SUITE_P(Models, Invariance,

@@ -11,7 +11,7 @@
 namespace millrace::model {
 namespace {
 
-const std::string kTiny = std::string(MILLRACE_TEST_DATA) + "/../golden/tiny/";
+const std::string kTinyGoldens = std::string(MILLRACE_TEST_DATA) + "/../golden/tiny/";
 
 struct Collector final : LogitsConsumer {
   std::vector<float> logits, hidden;
@@ -28,7 +28,7 @@ struct Collector final : LogitsConsumer {
 class LogitsConsumerTest : public testing::TestWithParam<const char*> {};
 
 TEST_P(LogitsConsumerTest, GetsTheBitsOfTheLogitsInBlocksAndTheStatesTheyAreProductsOf) {
-  TestRunner runner(kTiny + GetParam(), {});
+  TestRunner runner(kTinyGoldens + GetParam(), {});
   std::mt19937 random(5);
   std::vector<std::int32_t> tokens(GetParam() == std::string("gpt2") ? 64 : 150);  // gpt2 has 64 positions
   for (std::int32_t& t : tokens) t = static_cast<std::int32_t>(3 + random() % 61);

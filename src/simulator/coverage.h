@@ -11,7 +11,7 @@ namespace millrace::simulator {
 enum class Event : std::size_t {
   kAnswered,
   kStopString,
-  kEndOfAnswer,
+  kEndToken,
   kForkedAnswers,
   kCancelledWaiting,
   kCancelledPrefilling,

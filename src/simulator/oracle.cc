@@ -156,7 +156,7 @@ void Oracle::check_end(Asked& asked, const Output& output, const Circumstances& 
       coverage_.count(Event::kAnswered);
       if (asked.request.beams) coverage_.count(Event::kBeamsFound);
       if (output.finish == FinishReason::kStop) {
-        coverage_.count(output.token == kEndOfAnswer ? Event::kEndOfAnswer : Event::kStopString);
+        coverage_.count(output.token == kEndOfAnswer ? Event::kEndToken : Event::kStopString);
       }
       break;
     case FinishReason::kCancelled:

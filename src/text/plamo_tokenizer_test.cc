@@ -47,7 +47,7 @@ Ids bytes(std::string_view text) {
   for (const char byte : text) ids.push_back(kByte + static_cast<unsigned char>(byte));
   return ids;
 }
-std::string error_of(GgufVocabulary v) {
+std::string plamo_error(GgufVocabulary v) {
   const auto result = load_gguf_tokenizer(std::move(v));
   return result ? "" : result.error().message;
 }
@@ -153,11 +153,12 @@ TEST(PlamoTokenizer, GivesWholeCharactersAsSpans) {
 TEST(PlamoTokenizer, NamesWhatAFileLacks) {
   GgufVocabulary v = vocabulary({});
   v.tokens[kByte + 0x41] = "A";
-  EXPECT_TRUE(error_of(v).starts_with("tokenizer.ggml.tokens has no <0x41> of type byte; model \"plamo2\" needs one"));
+  EXPECT_TRUE(
+      plamo_error(v).starts_with("tokenizer.ggml.tokens has no <0x41> of type byte; model \"plamo2\" needs one"));
   v = vocabulary({{"a", 3e5f}});
-  EXPECT_TRUE(error_of(v).starts_with("tokenizer.ggml.scores[261] is 300000; the limit is 200000"));
+  EXPECT_TRUE(plamo_error(v).starts_with("tokenizer.ggml.scores[261] is 300000; the limit is 200000"));
   v.scores.clear();
-  EXPECT_TRUE(error_of(v).starts_with("tokenizer.ggml.scores is missing; model \"plamo2\" needs it"));
+  EXPECT_TRUE(plamo_error(v).starts_with("tokenizer.ggml.scores is missing; model \"plamo2\" needs it"));
 }
 
 // tests/golden/make_plamo2.py

@@ -12,7 +12,7 @@
 namespace millrace::backend {
 namespace {
 
-constexpr std::int64_t kRows = 40, kInputs = 384;
+constexpr std::int64_t kRows = 40, kGroupInputs = 384;
 constexpr std::size_t kSmallBlocks = 4;  // in one of 128 values
 
 struct Pair {
@@ -27,9 +27,9 @@ constexpr Pair kPairs[] = {{"q4_g128", "q4_0", false, 0},
 
 WeightSource source_of(const char* format, std::vector<std::byte> bytes) {
   const quant::QuantFormat* kind = quant::find_format(format);
-  WeightSource source{.name = format, .format = kind, .rows = kRows, .cols = kInputs, .read = {}};
-  source.read = [bytes = std::move(bytes), row_bytes = kind->row_bytes(kInputs)](std::int64_t first, std::int64_t,
-                                                                                 std::span<std::byte> out) {
+  WeightSource source{.name = format, .format = kind, .rows = kRows, .cols = kGroupInputs, .read = {}};
+  source.read = [bytes = std::move(bytes), row_bytes = kind->row_bytes(kGroupInputs)](std::int64_t first, std::int64_t,
+                                                                                      std::span<std::byte> out) {
     std::memcpy(out.data(), bytes.data() + static_cast<std::size_t>(first) * row_bytes, out.size());
   };
   return source;
@@ -43,7 +43,7 @@ std::pair<WeightSource, WeightSource> same_weight(const Pair& pair) {
   std::mt19937 random(5);
   std::uniform_real_distribution<float> scales(0.001f, 0.01f);
   std::vector<std::byte> bytes, repeated;
-  for (std::int64_t b = 0; b < kRows * kInputs / 128; ++b) {
+  for (std::int64_t b = 0; b < kRows * kGroupInputs / 128; ++b) {
     std::vector<std::byte> block(large), part(small);
     for (std::byte& byte : block) byte = static_cast<std::byte>(random());
     const std::uint16_t scale = f32_to_f16(scales(random));
@@ -61,9 +61,9 @@ std::pair<WeightSource, WeightSource> same_weight(const Pair& pair) {
 }
 
 std::vector<float> product(Backend& backend, const Linear& weight, std::int64_t rows) {
-  const DeviceVector x = backend.make_vector(cpu::normal_values(static_cast<std::size_t>(rows * kInputs), 4));
+  const DeviceVector x = backend.make_vector(cpu::normal_values(static_cast<std::size_t>(rows * kGroupInputs), 4));
   const DeviceBuffer memory = backend.allocate(static_cast<std::size_t>(rows * kRows) * sizeof(float)).or_throw();
-  backend.linear(weight, {}, DeviceView(x.address(), DType::kF32, {rows, kInputs}), memory.view(rows, kRows));
+  backend.linear(weight, {}, DeviceView(x.address(), DType::kF32, {rows, kGroupInputs}), memory.view(rows, kRows));
   backend.synchronize();
   std::vector<float> out(static_cast<std::size_t>(rows * kRows));
   backend.download(memory.address(), std::as_writable_bytes(std::span(out)));

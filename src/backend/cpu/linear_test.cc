@@ -18,7 +18,7 @@ namespace millrace::backend::cpu {
 namespace {
 
 constexpr std::int64_t kRows = 65, kOutputs = 100;
-constexpr float kSentinel = -12345.0f;
+constexpr float kUnwritten = -12345.0f;
 const float kNan = std::numeric_limits<float>::quiet_NaN(), kInf = std::numeric_limits<float>::infinity();
 
 struct Case {
@@ -169,7 +169,7 @@ std::vector<float> run(const Case& c, const Weight& weight, const Input& input, 
                    packed.data() + static_cast<std::size_t>(p) * panel_bytes);
   }
   const std::int64_t stride = options.outputs + 21;
-  std::vector<float> out(static_cast<std::size_t>(options.rows * stride), kSentinel), result;
+  std::vector<float> out(static_cast<std::size_t>(options.rows * stride), kUnwritten), result;
   for (std::int64_t r = 0; r < options.rows && options.accumulate_onto != nullptr; ++r) {
     const float* from = options.accumulate_onto + r * options.outputs;
     std::copy(from, from + options.outputs, out.data() + r * stride);
@@ -188,7 +188,7 @@ std::vector<float> run(const Case& c, const Weight& weight, const Input& input, 
     const float* row = out.data() + r * stride;
     result.insert(result.end(), row, row + options.outputs);
     for (std::int64_t i = options.outputs; i < stride; ++i)
-      EXPECT_EQ(row[i], kSentinel) << "row " << r << " column " << i;
+      EXPECT_EQ(row[i], kUnwritten) << "row " << r << " column " << i;
   }
   return result;
 }

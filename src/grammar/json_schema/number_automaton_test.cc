@@ -7,7 +7,7 @@
 namespace millrace::grammar::json_schema {
 namespace {
 
-Decimal of(const std::string& text) { return Decimal::of(nlohmann::ordered_json::parse(text)); }
+Decimal decimal(const std::string& text) { return Decimal::of(nlohmann::ordered_json::parse(text)); }
 
 bool matches(const std::vector<CharAutomaton>& automata, const std::string& text) {
   const std::u32string characters(text.begin(), text.end());
@@ -28,9 +28,9 @@ void expect_exact(const NumberFacts& facts, Types types) {
     }
     const auto json = nlohmann::ordered_json::parse(text, nullptr, false);
     const bool pointed = text.find('.') != std::string::npos;
-    bool fits = json.is_number() && number_fits(facts, of(text));
+    bool fits = json.is_number() && number_fits(facts, decimal(text));
     if (types == kInteger) fits = fits && !pointed;
-    if (types == kFraction) fits = fits && !of(text).fraction.empty();
+    if (types == kFraction) fits = fits && !decimal(text).fraction.empty();
     const bool matching = matches(*automata, text);
     // Multiples have no more digits behind the point than they need: 3.0 is left out.
     const bool may_be_left_out = !facts.multiples.empty() && pointed;
@@ -42,8 +42,8 @@ void expect_exact(const NumberFacts& facts, Types types) {
 
 NumberFacts between(const std::string& low, bool low_open, const std::string& high, bool high_open) {
   NumberFacts facts;
-  if (!low.empty()) facts.at_least({of(low), low_open});
-  if (!high.empty()) facts.at_most({of(high), high_open});
+  if (!low.empty()) facts.at_least({decimal(low), low_open});
+  if (!high.empty()) facts.at_most({decimal(high), high_open});
   return facts;
 }
 
@@ -62,7 +62,7 @@ TEST(NumberAutomaton, AcceptsExactlyWhatLiesBetweenTheBounds) {
 
 TEST(NumberAutomaton, LeavesOutWhatIsExcluded) {
   NumberFacts facts = between("-5", false, "50", false);
-  facts.excluded = {of("0"), of("1"), of("2.5"), of("10"), of("1")};
+  facts.excluded = {decimal("0"), decimal("1"), decimal("2.5"), decimal("10"), decimal("1")};
   for (const Types types : {kInteger, kNumber, kFraction}) expect_exact(facts, types);
 }
 
@@ -70,7 +70,7 @@ TEST(NumberAutomaton, CountsMultiples) {
   for (const std::string multiple : {"1", "3", "7", "0.5", "0.25", "1.5"}) {
     for (const bool holds : {true, false}) {
       NumberFacts facts = between("-30", false, "", false);
-      facts.multiples = {{of(multiple), holds}};
+      facts.multiples = {{decimal(multiple), holds}};
       expect_exact(facts, kNumber);
       const bool all_integers = multiple == "1" || multiple == "0.5" || multiple == "0.25";
       if (holds || !all_integers) expect_exact(facts, kInteger);

@@ -13,7 +13,7 @@ struct Read {
 };
 
 // The pieces one after the other; what is left of the last one is `rest`.
-Read read(const std::vector<std::string_view>& pieces) {
+Read read_reply(const std::vector<std::string_view>& pieces) {
   Read out;
   for (std::string_view piece : pieces) {
     while (!piece.empty() && !out.reader.over()) out.body += out.reader.take(piece);
@@ -29,7 +29,7 @@ void expect(std::string_view text, ReplyReader::State state, std::string_view bo
   for (std::size_t i = 0; i < text.size(); ++i) cuts[1].push_back(text.substr(i, 1));
   for (std::size_t i = 1; i < text.size(); ++i) cuts.push_back({text.substr(0, i), text.substr(i)});
   for (std::size_t i = 0; i < cuts.size(); ++i) {
-    const Read got = read(cuts[i]);
+    const Read got = read_reply(cuts[i]);
     ASSERT_EQ(got.reader.state(), state) << i << " of " << text << ": " << got.reader.problem();
     ASSERT_EQ(got.body, body) << i << " of " << text;
     ASSERT_EQ(got.reader.status(), status) << i << " of " << text;
@@ -117,25 +117,25 @@ TEST(ReplyReader, TakesNoLinesThatEndWithLineFeedsAlone) {  // it may (RFC 9112,
 TEST(ReplyReader, HoldsNoMoreThanAHead) {
   const std::string start = "HTTP/1.1 200 OK\r\nx: ", end = "\r\ncontent-length: 1\r\n\r\nx";
   const std::size_t room = ReplyReader::kHeadBytes - start.size() - end.size() + 1;
-  EXPECT_EQ(read({start + std::string(room, 'a') + end}).reader.state(), kWhole);
-  EXPECT_EQ(read({start + std::string(room + 1, 'a') + end}).reader.state(), kBroken);
+  EXPECT_EQ(read_reply({start + std::string(room, 'a') + end}).reader.state(), kWhole);
+  EXPECT_EQ(read_reply({start + std::string(room + 1, 'a') + end}).reader.state(), kBroken);
   // Trailers and the line of a chunk's size count too.
   const std::string chunked = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
   const std::string extension = "1;" + std::string(ReplyReader::kHeadBytes, 'x');
-  EXPECT_EQ(read({chunked, extension}).reader.state(), kBroken);
+  EXPECT_EQ(read_reply({chunked, extension}).reader.state(), kBroken);
   std::string trailers = chunked + "0\r\n";
   while (trailers.size() < 2 * ReplyReader::kHeadBytes) trailers += "a: b\r\n";
-  EXPECT_EQ(read({trailers}).reader.state(), kBroken);
-  EXPECT_EQ(read({trailers + "\r\n"}).reader.state(), kBroken);
+  EXPECT_EQ(read_reply({trailers}).reader.state(), kBroken);
+  EXPECT_EQ(read_reply({trailers + "\r\n"}).reader.state(), kBroken);
   // Many chunks are no long head.
   std::string chunks = chunked;
   while (chunks.size() < 3 * ReplyReader::kHeadBytes) chunks += "1\r\na\r\n";
-  EXPECT_EQ(read({chunks + "0\r\n\r\n"}).reader.state(), kWhole);
+  EXPECT_EQ(read_reply({chunks + "0\r\n\r\n"}).reader.state(), kWhole);
 }
 
 TEST(ReplyReader, KnowsAnEndThatComesTooEarly) {
   const auto closed = [](std::string_view text) {
-    Read got = read({text});
+    Read got = read_reply({text});
     got.reader.close();
     return got;
   };

@@ -10,11 +10,11 @@ namespace {
 
 using Times = std::vector<double>;
 
-const std::string kHead = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n";
+const std::string kAnswerHead = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n";
 
 // Chunks of one event each.
 std::string stream(const std::vector<std::string>& events) {
-  std::string out = kHead + "transfer-encoding: chunked\r\n\r\n";
+  std::string out = kAnswerHead + "transfer-encoding: chunked\r\n\r\n";
   for (const std::string& event : events) {
     out += fmt::format("{:x}\r\ndata: {}\n\n\r\n", event.size() + 8, event);
   }
@@ -70,7 +70,7 @@ TEST(StreamedAnswer, CountsTokensBesideNumbersThatPythonWrote) {
 
 TEST(StreamedAnswer, FillsTheRecordOfACompletion) {
   Reader reader;
-  reader.read(kHead.substr(0, 5), 1.0).read(kHead.substr(5) + "\r\ndata: " + text_event("a") + "\n\n", 2.0);
+  reader.read(kAnswerHead.substr(0, 5), 1.0).read(kAnswerHead.substr(5) + "\r\ndata: " + text_event("a") + "\n\n", 2.0);
   EXPECT_FALSE(reader.answer().over());
   reader.read("data: " + text_event("b") + "\n\ndata: " + text_event("c") + "\n\n", 3.0);
   reader.read("data: {\"choices\":[{\"text\":\"\",\"finish_reason\":\"length\"}]}\n\ndata: " + kUsage + "\n\n", 4.0);
@@ -141,7 +141,7 @@ TEST(StreamedAnswer, CountsWhatTheModelMade) {
 TEST(StreamedAnswer, WithoutTextIsHeardOfByItsEnd) {
   const std::string end = R"({"choices":[{"text":"","finish_reason":"length"}]})";
   Reader reader;
-  reader.read(kHead + "\r\n", 1.0)
+  reader.read(kAnswerHead + "\r\n", 1.0)
       .read("data: " + end + "\n\n", 2.0)
       .read("data: " + kUsage + "\n\ndata: [DONE]\n\n", 3.0);
   EXPECT_EQ(reader.closed(4.0).events, Times{2.0});
@@ -235,14 +235,14 @@ TEST(StreamedAnswer, LeavesAfterSoManyEvents) {
 
 TEST(StreamedAnswer, MayBeGivenUp) {
   Reader reader;
-  reader.read(kHead + "\r\ndata: " + text_event("a") + "\n\n");
+  reader.read(kAnswerHead + "\r\ndata: " + text_event("a") + "\n\n");
   reader.answer().give_up(Outcome::kTimeout, 3.0, "late");
   EXPECT_EQ(reader.record().outcome, Outcome::kTimeout);
   EXPECT_EQ(reader.record().error, "late");
   EXPECT_EQ(reader.record().ended, 3.0);
   // After [DONE] nothing is missing.
   Reader said;
-  said.read(kHead + "\r\ndata: " + text_event("a") + "\n\ndata: [DONE]\n\n");
+  said.read(kAnswerHead + "\r\ndata: " + text_event("a") + "\n\ndata: [DONE]\n\n");
   EXPECT_FALSE(said.answer().over());
   said.answer().give_up(Outcome::kTimeout, 3.0, "late");
   EXPECT_EQ(said.record().outcome, Outcome::kWhole);

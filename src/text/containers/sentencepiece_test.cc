@@ -50,7 +50,7 @@ std::string model_with_bytes(int kind) {
   return out;
 }
 
-std::shared_ptr<const Tokenizer> load(const std::string& file, std::string_view config = "") {
+std::shared_ptr<const Tokenizer> load_proto(const std::string& file, std::string_view config = "") {
   return load_sentencepiece_model(file, config).or_throw();
 }
 std::string error_of(const std::string& file) {
@@ -59,30 +59,30 @@ std::string error_of(const std::string& file) {
 }
 
 TEST(SentencePiece, TakesTheBestSegmentationAsAWhole) {
-  EXPECT_EQ(load(model(kUnigram))->encode("ab", false), (Ids{6}));
-  EXPECT_EQ(load(model(kUnigram))->encode("aab", false), (Ids{2, 3, 5}));
+  EXPECT_EQ(load_proto(model(kUnigram))->encode("ab", false), (Ids{6}));
+  EXPECT_EQ(load_proto(model(kUnigram))->encode("aab", false), (Ids{2, 3, 5}));
 }
 
 TEST(SentencePiece, MergesByScore) {
-  EXPECT_EQ(load(model(kBpe))->encode("ab", false), (Ids{6}));
-  EXPECT_EQ(load(model(kBpe))->encode("aab", false), (Ids{2, 3, 5}));
+  EXPECT_EQ(load_proto(model(kBpe))->encode("ab", false), (Ids{6}));
+  EXPECT_EQ(load_proto(model(kBpe))->encode("aab", false), (Ids{2, 3, 5}));
 }
 
 TEST(SentencePiece, NeverCutsWhatAUserDefined) {
   for (const int kind : {kUnigram, kBpe}) {
-    EXPECT_EQ(load(model(kind))->encode("a[x]ab", false), (Ids{2, 3, 7, 5}));
+    EXPECT_EQ(load_proto(model(kind))->encode("a[x]ab", false), (Ids{2, 3, 7, 5}));
   }
 }
 
 TEST(SentencePiece, RemovesExtraSpacesUnlessToldNot) {
-  EXPECT_EQ(load(model(kBpe))->encode("  ab   ab ", false), (Ids{6, 6}));
+  EXPECT_EQ(load_proto(model(kBpe))->encode("  ab   ab ", false), (Ids{6, 6}));
   const std::string keeps = field(4, 0);
-  EXPECT_EQ(load(model(kBpe, keeps))->encode(" ab", false), (Ids{2, 6}));
-  EXPECT_EQ(load(model(kBpe, keeps + field(3, 0)))->encode("ab ", false), (Ids{5, 2}));
+  EXPECT_EQ(load_proto(model(kBpe, keeps))->encode(" ab", false), (Ids{2, 6}));
+  EXPECT_EQ(load_proto(model(kBpe, keeps + field(3, 0)))->encode("ab ", false), (Ids{5, 2}));
 }
 
 TEST(SentencePiece, TakesControlTokensOnlyFromTrustedText) {
-  const auto tokenizer = load(model(kBpe), R"({"add_bos_token": true})");
+  const auto tokenizer = load_proto(model(kBpe), R"({"add_bos_token": true})");
   EXPECT_EQ(tokenizer->encode("ab<s>ab", true), (Ids{1, 6, 1, 6}));
   const Ids untrusted = tokenizer->encode("<s>", false, false);
   EXPECT_EQ(std::ranges::count(untrusted, 1), 0);
@@ -90,13 +90,13 @@ TEST(SentencePiece, TakesControlTokensOnlyFromTrustedText) {
 
 TEST(SentencePiece, SaysWhereTokensCameFrom) {
   const std::vector<TextPiece> pieces = {{"ab  a\xc3\xa9", true}};
-  const auto encoding = load(model(kUnigram))->encode_with_spans(pieces, false);
+  const auto encoding = load_proto(model(kUnigram))->encode_with_spans(pieces, false);
   EXPECT_EQ(encoding.ids, (Ids{6, 2, 3, 0}));
   EXPECT_EQ(encoding.spans, (std::vector<TokenSpan>{{0, 2}, {2, 3}, {4, 5}, {5, 7}}));
 }
 
 TEST(SentencePiece, DecodesWithoutTheSpaceInFront) {
-  const auto tokenizer = load(model(kBpe));
+  const auto tokenizer = load_proto(model(kBpe));
   EXPECT_EQ(tokenizer->decode(Ids{1, 6, 6, 2, 3}, true), "ab ab a");
   EXPECT_EQ(tokenizer->decode(Ids{6, 0}, true), "ab \xe2\x81\x87 ");
 }
@@ -119,20 +119,23 @@ TEST(SentencePiece, FallsBackToBytesThatTheConfigurationMakesSpecial) {
           fmt::format(R"({}"{}": {{"content": "<0x{:02X}>", "special": true}})", byte > 0 ? ", " : "", 8 + byte, byte);
     }
     config = R"({"added_tokens_decoder": {)" + config + "}}";
-    EXPECT_EQ(load(model_with_bytes(kind), config)->encode("\xc3\xa9", false), (Ids{2, 8 + 0xC3, 8 + 0xA9})) << kind;
+    EXPECT_EQ(load_proto(model_with_bytes(kind), config)->encode("\xc3\xa9", false), (Ids{2, 8 + 0xC3, 8 + 0xA9}))
+        << kind;
   }
 }
 
 TEST(SentencePiece, KeepsAPieceOfOneCharacterThatTheConfigurationMakesSpecial) {
   for (const int kind : {kUnigram, kBpe}) {
-    const auto tokenizer = load(model(kind), R"({"added_tokens_decoder": {"3": {"content": "a", "special": true}}})");
+    const auto tokenizer =
+        load_proto(model(kind), R"({"added_tokens_decoder": {"3": {"content": "a", "special": true}}})");
     EXPECT_EQ(tokenizer->encode("a", false, false), (Ids{2, 3})) << kind;
   }
 }
 
 TEST(SentencePiece, NeverTakesAUsersTextForALongerPieceThatTheConfigurationMakesSpecial) {
   for (const int kind : {kUnigram, kBpe}) {
-    const auto tokenizer = load(model(kind), R"({"added_tokens_decoder": {"5": {"content": "ab", "special": true}}})");
+    const auto tokenizer =
+        load_proto(model(kind), R"({"added_tokens_decoder": {"5": {"content": "ab", "special": true}}})");
     EXPECT_EQ(tokenizer->encode("aab", false, false), (Ids{2, 3, 3, 4})) << kind;
     EXPECT_EQ(tokenizer->encode("ab", false, false), (Ids{6})) << kind;
   }

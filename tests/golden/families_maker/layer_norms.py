@@ -51,13 +51,13 @@ FAMILIES = {
     "starcoder2": Family(
         "Starcoder2",
         {**NO_RMS, "norm_epsilon": 0.03125, **theta(10000.0)},
-        spread=[(r"c_proj\.weight", 0.0, 0.4)],
+        spread=[(r"c_proj\.weight", 0.0, 0.8)],
         hub=lambda c: old(c, omit=("tie_word_embeddings",)),
     ),
     "starcoder2_window": Family(
         "Starcoder2",
         {**NO_RMS, "norm_epsilon": 0.03125, "sliding_window": 9, **theta(10000.0)},
-        spread=[(r"c_proj\.weight", 0.0, 0.4)],
+        spread=[(r"c_proj\.weight", 0.0, 0.8)],
         gguf="the converter leaves the window out",
         hub=lambda c: old(c, omit=("tie_word_embeddings",)),
     ),

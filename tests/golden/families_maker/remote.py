@@ -45,7 +45,7 @@ PLAMO3_REST = dict(
     hub_tensors=hub_plamo3,
     plus_one=r"norm\.weight$",
     gguf_plus=PLAMO3_BEHIND,
-    spread=[("[qk]_norm", 1.0, 0.4)],
+    spread=[("[qk]_norm", 1.0, 0.4), ("embed_tokens", 0.0, 0.3)],
     inert={"attention_bias": "shapes", "use_bidirectional_attention": "encoders only"},
 )
 

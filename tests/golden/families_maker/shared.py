@@ -14,7 +14,7 @@ BASE = dict(
     pad_token_id=0,
 )
 # Families whose head size is H/Q.
-DERIVED = {**BASE, "hidden_size": 48, "intermediate_size": 28}
+DERIVED = {**BASE, "hidden_size": 48, "intermediate_size": 20}
 THREE = {**BASE, "num_hidden_layers": 3, "num_attention_heads": 5, "num_key_value_heads": 1, "intermediate_size": 20}
 NO_RMS = {k: v for k, v in DERIVED.items() if k != "rms_norm_eps"}
 SLIDING, FULL = "sliding_attention", "full_attention"
