@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds kPatience{1000};  // with a server that does not answer
+constexpr std::chrono::milliseconds kPatience{3000};  // with a server that does not answer
 
 ServerLink::Cancelled soon() {
   return [until = Clock::now() + kPatience] { return Clock::now() > until; };
