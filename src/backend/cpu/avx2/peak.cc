@@ -5,7 +5,7 @@
 
 namespace millrace::backend::cpu {
 namespace {
-inline constexpr int kPeakChains = 6;  // of two registers each, of sixteen
+inline constexpr int kPeakChains = 6;                        // of two registers each, of sixteen
 inline constexpr int kPeakInt8Rows = 4, kPeakInt8Quads = 8;  // words of four rows, widened once for eight quads
 #include "backend/cpu/vec/avx2.inc"
 #include "backend/cpu/vec/dot_avx2.inc"
