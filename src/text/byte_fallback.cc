@@ -16,4 +16,8 @@ int byte_of_fallback_token(std::string_view text) noexcept {
   return value;
 }
 
+void replace_fallback_token(std::string& token) {
+  if (const int byte = byte_of_fallback_token(token); byte >= 0) token.assign(1, static_cast<char>(byte));
+}
+
 }  // namespace millrace::text

@@ -10,10 +10,6 @@ namespace {
 
 struct Options {};
 
-void token_bytes(const Options&, std::string& token) {
-  if (const int byte = byte_of_fallback_token(token); byte >= 0) token.assign(1, static_cast<char>(byte));
-}
-
 class Stage final : public DecodeStage {
  public:
   explicit Stage(const Options&) {}
@@ -48,7 +44,8 @@ class Stage final : public DecodeStage {
 ComponentReader byte_fallback() {
   return {"ByteFallback", [](const JsonNode& node, TokenizerParts& parts) {
             if (parts.decodes_to_one_text()) node["type"].unsupported("ByteFallback", "it only before Fuse");
-            parts.add_decoder(std::make_unique<DecoderOf<Stage, Options>>(Options{}, token_bytes));
+            parts.add_decoder(std::make_unique<DecoderOf<Stage, Options>>(
+                Options{}, [](const Options&, std::string& token) { replace_fallback_token(token); }));
           }};
 }
 

@@ -4,7 +4,7 @@
 #include "text/backward_unigram_model.h"
 #include "text/byte_fallback.h"
 #include "text/containers/gguf_tokens.h"
-#include "unicode/utf8_assembler.h"
+#include "text/joined_bytes_decoder.h"
 
 // PLaMo 2 and 3: Unigram from the end to the beginning, with bytes for what no token has. Texts are not rewritten.
 namespace millrace::text::gguf_models {
@@ -13,36 +13,6 @@ namespace {
 constexpr TokenId kPlamoBos = 1, kPlamoEos = 2;
 constexpr float kPlamoLargestScore = 200'000;
 constexpr std::int64_t kPlamoDead = 20'000'000;  // the cost from which on text does not become a token
-
-struct PlamoDecoding {};
-
-void plamo_bytes(const PlamoDecoding&, std::string& token) {
-  if (const int byte = byte_of_fallback_token(token); byte >= 0) token.assign(1, static_cast<char>(byte));
-}
-
-// The bytes of all tokens are one text.
-class PlamoStage final : public DecodeStage {
- public:
-  explicit PlamoStage(const PlamoDecoding&) {}
-
-  void push(std::string_view part, bool) override {
-    bytes_.assign(part);
-    plamo_bytes({}, bytes_);
-    send(text_.push(bytes_));
-  }
-  void finish() override { send(text_.finish()); }
-
- private:
-  void send(const std::string& text) {
-    if (text.empty()) return;
-    emit(text, first_);
-    first_ = false;
-  }
-
-  unicode::Utf8Assembler text_;
-  std::string bytes_;
-  bool first_ = true;
-};
 
 std::vector<TokenId> plamo_byte_tokens(const GgufVocabulary& v) {
   std::vector<TokenId> out(256, -1);
@@ -91,7 +61,7 @@ TokenizerParts load_plamo2(const GgufVocabulary& vocabulary) {
   }
   parts.model = std::make_unique<BackwardUnigramModel>(make_forms(parts.texts, hidden, false), std::move(costs),
                                                        plamo_byte_tokens(v));
-  parts.add_decoder(std::make_unique<DecoderOf<PlamoStage, PlamoDecoding>>(PlamoDecoding{}, plamo_bytes, true));
+  parts.add_decoder(joined_bytes_decoder(replace_fallback_token));
   frame_gguf_text(v, false, false, parts);
   return parts;
 }
