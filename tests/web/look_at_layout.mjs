@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { layoutFacts } from './layout_facts.mjs';
+import { painted } from './painted.mjs';
 
 const WIDTHS = [400, 1000, 1600];
 const [playwright, executablePath, screenshots, ...files] = process.argv.slice(2);
@@ -28,7 +29,7 @@ try {
         await page.waitForSelector('main > *');
         await page.waitForFunction(() => [...document.querySelectorAll('figure[data-chart] .picture')].every((p) => p.querySelector('svg, canvas')));
         for (const summary of await page.$$('main details > summary')) await summary.evaluate((s) => s.click());
-        await page.waitForTimeout(100);
+        await page.evaluate(painted);
         const at = `${name}-${width}-${scheme}`;
         result[at] = await page.evaluate(layoutFacts);
         for (const summary of await page.$$('main details > summary')) await summary.evaluate((s) => s.click());

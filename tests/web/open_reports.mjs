@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { painted } from './painted.mjs';
 
 const [playwright, executablePath, screenshots, ...files] = process.argv.slice(2);
 const { chromium } = await import(pathToFileURL(playwright).href);
@@ -24,7 +25,7 @@ async function open(file, { hash = '', width = 1280, scheme = 'light', reducedMo
   await page.setViewportSize({ width, height: 900 });
   await page.goto(pathToFileURL(file).href + hash);
   await page.waitForSelector('main > *');
-  await page.waitForTimeout(250);
+  await page.evaluate(painted);
   return { page, seen };
 }
 
@@ -87,11 +88,11 @@ async function look(name, file) {
   await page.keyboard.press('Enter');
   found.dark = await colours();
   found.hash = await page.evaluate(() => location.hash);
-  await page.waitForTimeout(100);
+  await page.evaluate(painted);
   found.drawnDark = await drawn(page);
   await page.screenshot({ path: join(screenshots, `${name}-dark.png`), fullPage: true });
   for (const summary of await page.$$('figure details.data > summary')) await summary.evaluate((s) => s.click());
-  await page.waitForTimeout(50);
+  await page.evaluate(painted);
   found.tables = await page.$$eval('figure details.data', (all) => all.map((d) => d.querySelectorAll('tbody tr').length));
   found.console = seen.console;
   found.requests = seen.requests;
@@ -125,13 +126,13 @@ async function use(file) {
     await page.locator(`[data-chart="${chart}"]`).evaluate((e) => e.scrollIntoView());
     const box = await page.locator(`[data-chart="${chart}"] .picture`).boundingBox();
     await page.mouse.move(box.x + box.width * x, box.y + box.height * y);
-    await page.waitForTimeout(150);
+    await page.evaluate(painted);
     return page.locator(`[data-chart="${chart}"] .picture`).innerText();
   };
   found.tooltip = await tip('timeline', 0.5, 0.2);
   found.histogram = await (async () => {
     await page.getByRole('button', { name: 'Histogram', exact: true }).click();
-    await page.waitForTimeout(100);
+    await page.evaluate(painted);
     return drawn(page);
   })();
   found.json = await saved(page, () => page.getByRole('button', { name: 'Save the JSON' }).click());
