@@ -183,7 +183,7 @@ def machine():
     if not report:
         return []
     m = report["machine"]
-    return [f"{m['processor']}, {m['usable_cpus']} processors, {m['memory_bytes'] / 2**30:.0f} GiB of memory; kernels {m['isa']}.", ""]
+    return [f"{m['processor']}, {m['usable_cpus']} processors, {m['memory_bytes'] / 2**30:.0f} GiB of memory; kernels {m['isa']}, where a section names no others.", ""]
 
 
 def lines():

@@ -73,9 +73,9 @@ chat::ChatTemplateSet read_chat_templates(Env& env, const std::string& directory
   return templates_of(JsonFields(file, json));
 }
 
-// tokenizer.model, tiktoken.model, or the first file named *.tiktoken.
+// tokenizer.model, tiktoken.model, tokenizer.jsonl, or the first file named *.tiktoken.
 std::string read_vocabulary(Env& env, const std::string& directory) {
-  std::vector<std::string> names = {"tokenizer.model", "tiktoken.model"};
+  std::vector<std::string> names = {"tokenizer.model", "tiktoken.model", "tokenizer.jsonl"};
   for (const std::string& file : env.list(directory)) {
     if (file.ends_with(".tiktoken")) names.push_back(file);
   }

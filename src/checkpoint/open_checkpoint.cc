@@ -30,9 +30,12 @@ Result<std::unique_ptr<Checkpoint>> with_tokenizer(std::unique_ptr<Checkpoint> c
   return checkpoint;
 }
 
-// Some models call a tiktoken file tokenizer.model too. That one is lines of text; a SentencePiece model begins with
-// the tag of its first field.
-bool is_sentencepiece(std::string_view vocabulary) { return vocabulary.front() == '\n'; }
+// By contents, as some models call a tiktoken file tokenizer.model too: a SentencePiece model begins with the tag of
+// its first field, lines of JSON with a list, and lines of base64 with neither.
+auto loader_of(std::string_view vocabulary) {
+  if (vocabulary.front() == '\n') return text::load_sentencepiece_model;
+  return vocabulary.front() == '[' ? text::load_plamo_jsonl : text::load_tiktoken;
+}
 
 }  // namespace
 
@@ -51,8 +54,8 @@ Result<std::unique_ptr<Checkpoint>> open_checkpoint(Env& env, const std::string&
                           text::load_tokenizer_json(files.tokenizer_json, files.tokenizer_config_json));
   }
   if (!files.vocabulary.empty()) {
-    const auto load = is_sentencepiece(files.vocabulary) ? text::load_sentencepiece_model : text::load_tiktoken;
-    return with_tokenizer(*std::move(checkpoint), load(files.vocabulary, files.tokenizer_config_json));
+    return with_tokenizer(*std::move(checkpoint),
+                          loader_of(files.vocabulary)(files.vocabulary, files.tokenizer_config_json));
   }
   return checkpoint;
 }

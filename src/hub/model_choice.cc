@@ -29,6 +29,7 @@ bool is_companion(const RepositoryFile& file) {
                                          "tokenizer_config.json",
                                          "tokenizer.json",
                                          "tokenizer.model",
+                                         "tokenizer.jsonl",
                                          "special_tokens_map.json",
                                          "added_tokens.json",
                                          "vocab.json",

@@ -69,6 +69,10 @@ TEST(BadFamilyFiles, VariantsOfFamiliesWithCodeOfTheirOwnAreRejected) {
   EXPECT_EQ(with("chatglm", "pre_seq_len", 128), "/config.json: pre_seq_len: prefixes of P-tuning are not supported");
   EXPECT_EQ(with("jais", "position_embedding_type", "learned"),
             "/config.json: position_embedding_type: only alibi is supported");
+  EXPECT_EQ(with("minicpm", "sparse_config", Json::array()), "/config.json: sparse_config: expected an object");
+  EXPECT_EQ(with("minicpm", "sparse_config", {{"dense_len", 0}}),
+            "/config.json: sparse_config.dense_len: expected 2 or more: attention over chosen blocks is not supported, "
+            "found 0");
   EXPECT_EQ(with("plamo", "n_shared_head", 3),
             "n_heads is 10: must be 1 or more, and a multiple of the key/value heads");
   EXPECT_EQ(with("plamo3", "window_size", 0), "/config.json: window_size: expected 1 to 2147483647, found 0");
@@ -77,14 +81,12 @@ TEST(BadFamilyFiles, VariantsOfFamiliesWithCodeOfTheirOwnAreRejected) {
   const auto with_block = [](const char* part, const char* field, const Json& value) {
     return outcome("deci", [&](Json& config) { config["block_configs"][0][part][field] = value; });
   };
-  EXPECT_EQ(with_block("attention", "replace_with_linear", true),
-            "/config.json: attention.replace_with_linear: true is not supported");
   EXPECT_EQ(with_block("attention", "window_length", 64),
             "/config.json: attention.window_length: only null is supported");
   EXPECT_EQ(with_block("attention", "n_heads_in_group", 3),
             "/config.json: attention.n_heads_in_group: expected a divisor of the number of heads, found 3");
   EXPECT_EQ(outcome("deci", [](Json& config) { config["block_configs"].erase(0); }),
-            "/config.json: block_configs: expected a list of 3 objects");
+            "/config.json: block_configs: expected a list of 4 objects");
 }
 
 TEST(BadFamilyFiles, FactorsMustBeOnePairOfDimensionsEach) {

@@ -115,8 +115,9 @@ struct BlockWeight {
   // head, and how many of them are rotated, the first ones. 0: the rows are in order.
   std::int64_t rotated_head = 0, rotated = 0;
   HeadTurns row_turns = {}, column_turns = {};
-  std::int64_t head_rows = 0;  // of a head's norm: values of one head
-  bool to_residual = false;    // its output is added to the residual
+  std::int64_t zero_rows = 0, zero_cols = 0;  // of zeros, which loading adds behind the file's
+  std::int64_t head_rows = 0;                 // of a head's norm: values of one head
+  bool to_residual = false;                   // its output is added to the residual
   bool whole_name = false;
   bool unit_rows = false;           // loading makes each row a unit vector
   float offset = 0.0f;              // of a norm: what is added to the stored weights

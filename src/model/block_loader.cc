@@ -12,7 +12,7 @@ std::vector<float> stack(std::vector<std::vector<float>> parts, std::span<const 
   std::vector<float> all;
   if (!any) return all;
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    parts[i].resize(static_cast<std::size_t>(weights[i].rows), 0.0f);
+    parts[i].resize(static_cast<std::size_t>(weights[i].rows + weights[i].zero_rows), 0.0f);
     all.insert(all.end(), parts[i].begin(), parts[i].end());
   }
   return all;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 #include <functional>
 #include <random>
@@ -9,6 +10,7 @@
 
 #include "model/block.h"
 #include "model/blocks/attention.h"
+#include "model/blocks/linear.h"
 #include "model/blocks/mlp.h"
 #include "model/make_spec.h"
 #include "model/memory_plan.h"
@@ -223,10 +225,103 @@ TEST(BlockList, ALayerWithoutAttentionComputesAsOneWhoseAttentionAddsNothing) {
   expect_same_bits(runner.run_whole(tokens), TestRunner(idle, options).run_whole(tokens), "logits");
 }
 
+// A channel of zeros is none, whichever of the two the file has.
+TEST(OddWidths, ComputeAsOnesWithAChannelOfZeros) {
+  constexpr std::int64_t kWidth = 64;  // of the tiny llama
+  const std::string mlp = "model.layers.1.mlp.";
+  const auto change = [&](bool cut) {
+    return write_changed(kTiny + "llama", cut ? "odd" : "zero_channel", [&](ChangedWeights& weights) {
+      for (const char* part : {"gate_proj", "up_proj"}) {
+        auto& tensor = weights.at(mlp + part + ".weight");
+        std::fill(tensor.values.begin() + (kWidth - 1) * tensor.shape[1], tensor.values.end(), 0.0f);
+        if (cut) weights.cut_rows(mlp + part + ".weight", kWidth - 1);
+      }
+      auto& down = weights.at(mlp + "down_proj.weight");
+      std::vector<float> values;
+      for (std::size_t i = 0; i < down.values.size(); ++i) {
+        if (!cut || i % kWidth != kWidth - 1) values.push_back(down.values[i]);
+      }
+      down = {{down.shape[0], cut ? kWidth - 1 : kWidth}, std::move(values)};
+    });
+  };
+  const auto odd = [](ModelSpec spec) {
+    spec.layers[1].get<MlpParams>().width = kWidth - 1;
+    return spec;
+  };
+  const std::vector<std::int32_t> tokens = random_tokens(90, 11);
+  const TestRunner::Options options{.max_length = 128};
+  const std::vector<float> expected = TestRunner(change(false), options).run_whole(tokens);
+  expect_same_bits(TestRunner(change(true), options, odd).run_whole(tokens), expected, "logits");
+  expect_invariance(change(true), odd);
+}
+
+// A matrix in place of an MLP computes what an MLP does that lets its input through.
+TEST(Matrices, ComputeWhatAnMlpOfNoActivationDoes) {
+  const std::string mlp = "model.layers.0.mlp.";
+  const auto matrix = [](ModelSpec spec) {
+    spec.layers[0].blocks[1] = LinearParams{.norm = spec.layers[0].get<MlpParams>().norm,
+                                            .norm_name = "model.layers.{}.post_attention_layernorm",
+                                            .weight_name = "model.layers.{}.mlp.matrix",
+                                            .role = "ffn_linear"};
+    return spec;
+  };
+  const auto relu = [](ModelSpec spec) {
+    auto& params = spec.layers[0].get<MlpParams>();
+    params.gated = false;
+    params.activation = backend::Activation::kRelu;
+    params.width *= 2;
+    return spec;
+  };
+  // relu(x) - relu(-x) is x.
+  const std::string let_through = write_changed(kTiny + "llama", "let_through", [&](ChangedWeights& weights) {
+    weights.erase(mlp + "gate_proj.");
+    auto& up = weights.at(mlp + "up_proj.weight");
+    const std::vector<float> half = up.values;
+    for (const float v : half) up.values.push_back(-v);
+    up.shape = {2 * up.shape[0], up.shape[1]};
+    auto& down = weights.at(mlp + "down_proj.weight");
+    std::vector<float> both;
+    for (std::int64_t row = 0; row < down.shape[0]; ++row) {
+      for (const float sign : {1.0f, -1.0f}) {
+        for (std::int64_t i = 0; i < down.shape[1]; ++i) {
+          both.push_back(sign * down.values[static_cast<std::size_t>(row * down.shape[1] + i)]);
+        }
+      }
+    }
+    down = {{down.shape[0], 2 * down.shape[1]}, std::move(both)};
+  });
+  const std::string product = write_changed(kTiny + "llama", "product", [&](ChangedWeights& weights) {
+    const auto up = weights.at(mlp + "up_proj.weight"), down = weights.at(mlp + "down_proj.weight");
+    const std::int64_t hidden = down.shape[0], width = down.shape[1];
+    std::vector<float> values;
+    for (std::int64_t row = 0; row < hidden; ++row) {
+      for (std::int64_t col = 0; col < hidden; ++col) {
+        double sum = 0.0;
+        for (std::int64_t i = 0; i < width; ++i) {
+          sum += static_cast<double>(down.values[static_cast<std::size_t>(row * width + i)]) *
+                 up.values[static_cast<std::size_t>(i * hidden + col)];
+        }
+        values.push_back(static_cast<float>(sum));
+      }
+    }
+    weights.erase(mlp);
+    weights.tensors[mlp + "matrix.weight"] = {{hidden, hidden}, std::move(values)};
+  });
+  const std::vector<std::int32_t> tokens = random_tokens(90, 12);
+  const TestRunner::Options options{.max_length = 128};
+  const std::vector<float> expected = TestRunner(let_through, options, relu).run_whole(tokens);
+  const std::vector<float> found = TestRunner(product, options, matrix).run_whole(tokens);
+  ASSERT_EQ(found.size(), expected.size());
+  float largest = 0.0f;
+  for (const float v : expected) largest = std::max(largest, std::abs(v));
+  for (std::size_t i = 0; i < found.size(); ++i) ASSERT_NEAR(found[i], expected[i], 1e-5f * largest) << i;
+  expect_invariance(product, matrix);
+}
+
 TEST(BlockKinds, AreInTheTableOnceAndSayTheSameOfTheirWeightsAndWork) {
   std::set<std::string_view> names;
   for (const BlockKind& kind : all_block_kinds()) EXPECT_TRUE(names.insert(kind.name).second) << kind.name;
-  EXPECT_TRUE(names.contains("attention") && names.contains("mlp"));
+  EXPECT_TRUE(names.contains("attention") && names.contains("mlp") && names.contains("linear"));
 
   for (const char* family : {"llama", "qwen3", "gpt2", "mistral_window", "qwen2", "llama_k20_v12/model.gguf"}) {
     const auto checkpoint = checkpoint::open_checkpoint(Env::system(), kTiny + family).or_throw();

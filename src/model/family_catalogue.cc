@@ -103,7 +103,7 @@ std::vector<std::string> traits_of(const ModelSpec& spec) {
 std::vector<CatalogueEntry> family_catalogue() {
   std::vector<CatalogueEntry> entries;
   for (const ModelFamily& family : all_families()) {
-    CatalogueEntry entry{.family = &family, .traits = {}, .shapes = {}};
+    CatalogueEntry entry{.family = &family, .traits = {}, .shapes = {}, .measured = {}};
     checkpoint::ConfigFile nothing;
     nothing.gguf = family.hf.empty();
     checkpoint::ConfigView view(nothing, family.defaults.json);
@@ -112,7 +112,9 @@ std::vector<CatalogueEntry> family_catalogue() {
     read_window(view, {.used = family.defaults.windows, .period = family.defaults.window_period}, config);
     entry.traits = traits_of(family.spec(view, config));
     for (const SynthShape& shape : synth_shapes()) {
-      if (shape.family == family.name && !shape.like.empty()) entry.shapes.push_back(shape.name);
+      if (shape.family != family.name || shape.like.empty()) continue;
+      entry.shapes.push_back(shape.name);
+      if (!shape.measured.empty()) entry.measured.push_back(shape.name);
     }
     entries.push_back(std::move(entry));
   }

@@ -14,6 +14,7 @@
 
 #include "checkpoint/checkpoint.h"
 #include "model/make_spec.h"
+#include "model/synth/synth_shape.h"
 
 namespace millrace::model {
 namespace {
@@ -50,6 +51,14 @@ TEST(FamilyCatalogue, EveryFamilyIsHeldToGoldenFilesOfItsContainers) {
   }
 }
 
+TEST(FamilyCatalogue, EverySpeedThatItSaysIsMeasuredIsInTheDocs) {
+  for (const SynthShape& shape : synth_shapes()) {
+    if (shape.measured.empty()) continue;
+    EXPECT_TRUE(fs::exists(kDocs.parent_path() / "performance" / (std::string(shape.measured) + ".json")))
+        << shape.name;
+  }
+}
+
 TEST(FamilyCatalogue, NoNameBelongsToTwoFamilies) {
   for (const bool gguf : {false, true}) {
     std::set<std::string_view> names;
@@ -71,8 +80,10 @@ std::string table() {
       for (const std::string_view name : names) all += fmt::format("{}`{}`", all.empty() ? "" : " ", name);
       return all;
     };
+    std::string shapes = code(entry.shapes);
+    if (!entry.measured.empty()) shapes += fmt::format("; measured: {}", code(entry.measured));
     text += fmt::format("| {} | {} | {} | {} | {} |\n", entry.family->name, code(entry.family->hf),
-                        code(entry.family->gguf), fmt::join(entry.traits, ", "), code(entry.shapes));
+                        code(entry.family->gguf), fmt::join(entry.traits, ", "), shapes);
   }
   return text;
 }

@@ -22,7 +22,8 @@ class PackedWeights {
     const auto stored = formats_.find(name + ".weight");
     if (weight.cols == 0 || stored == formats_.end()) return;
     if (weight.unit_rows) return add_computed(weight.rows, weight.cols);
-    bytes_ += backend_.packed_bytes(*stored->second, weight.rows, weight.cols, precision_);
+    bytes_ += backend_.packed_bytes(*stored->second, weight.rows + weight.zero_rows, weight.cols + weight.zero_cols,
+                                    precision_);
   }
   void add(const LayerSpec& layer, std::int64_t index, const ModelSpec& spec) {
     const auto named = [&](const std::string& pattern) {

@@ -59,6 +59,30 @@ backend::WeightSource with_columns_of_groups(backend::WeightSource source, const
   return source;
 }
 
+// The matrix with rows and columns of zeros behind its own.
+backend::WeightSource with_zeros(backend::WeightSource source, std::int64_t zero_rows, std::int64_t zero_cols) {
+  if (zero_cols > 0 && (!source.columns.empty() || source.format->block_values != 1)) {
+    throw_load_error(ErrorCode::kUnsupported, source.name,
+                     "tensor '{}' has {} columns, stored as {}; an odd number is only supported as f32, f16 or bf16",
+                     source.name, source.cols, source.format->name);
+  }
+  const std::size_t stored_row = source.format->row_bytes(source.cols);
+  const std::size_t row = source.format->row_bytes(source.cols + zero_cols);
+  source.read = [read = std::move(source.read), rows = source.rows, stored_row, row](
+                    std::int64_t first, std::int64_t count, std::span<std::byte> out) {
+    std::ranges::fill(out, std::byte{0});
+    const std::int64_t stored = std::clamp<std::int64_t>(rows - first, 0, count);
+    std::vector<std::byte> values(static_cast<std::size_t>(stored) * stored_row);
+    if (stored > 0) read(first, stored, values);
+    for (std::size_t r = 0; r < static_cast<std::size_t>(stored); ++r) {
+      std::memcpy(out.data() + r * row, values.data() + r * stored_row, stored_row);
+    }
+  };
+  source.rows += zero_rows;
+  source.cols += zero_cols;
+  return source;
+}
+
 // One value for each row of the weight, of those of the tensor's rows.
 std::vector<float> rows_of(const BlockWeight& weight, const std::vector<float>& all) {
   std::vector<float> values;
@@ -108,6 +132,12 @@ backend::WeightSource WeightLoader::linear(const std::string& name, std::int64_t
 }
 
 backend::WeightSource WeightLoader::linear(const std::string& name, const BlockWeight& weight) {
+  backend::WeightSource source = of_file(name, weight);
+  if (weight.zero_rows == 0 && weight.zero_cols == 0) return source;
+  return with_zeros(std::move(source), weight.zero_rows, weight.zero_cols);
+}
+
+backend::WeightSource WeightLoader::of_file(const std::string& name, const BlockWeight& weight) {
   backend::WeightSource source = linear(name, weight.tensor_rows(), weight.cols, spec_.transposed_linears);
   source.rows = weight.rows;
   if (!weight.slice.whole()) source.name += " " + weight.role;

@@ -30,7 +30,7 @@ class WeightLoader {
   // A linear weight [rows, cols] for the backend to pack. `transposed`: it is stored as [cols, rows] if it is one
   // tensor.
   backend::WeightSource linear(const std::string& name, std::int64_t rows, std::int64_t cols, bool transposed = false);
-  // A weight of a block, with the rows that the spec says, of the tensor `name`.
+  // A weight of a block, with the rows that the spec says, of the tensor `name`, and its rows and columns of zeros.
   backend::WeightSource linear(const std::string& name, const BlockWeight& weight);
   // The same matrix with row order[i] as row i; an empty order changes nothing. With it, the outputs of one weight come
   // in the order in which another takes its inputs (WeightSource::columns).
@@ -53,6 +53,8 @@ class WeightLoader {
   void check_all_used() const;
 
  private:
+  // The rows and columns that the file has.
+  backend::WeightSource of_file(const std::string& name, const BlockWeight& weight);
   void use(const checkpoint::RawTensor& tensor);
   std::vector<float> read(const checkpoint::RawTensor& tensor);
   std::shared_ptr<const StoredWeight> open(const std::string& file_name, std::int64_t rows, std::int64_t cols,

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -180,6 +181,43 @@ TEST(PlamoTokenizer, GivesTheIdsOfLlamaCpp) {
     streamed += stream.finish();
     EXPECT_EQ(streamed, ours->decode(one.at(1).get<Ids>(), false)) << text;
   }
+}
+
+// The same vocabulary as a tokenizer.jsonl.
+std::string jsonl(const GgufVocabulary& v) {
+  constexpr const char* kTypes[] = {"", "NORMAL", "UNKNOWN", "CONTROL", "", "", "BYTE"};
+  std::string lines;
+  for (std::size_t i = 0; i < v.tokens.size(); ++i) {
+    const auto type = static_cast<std::size_t>(v.token_types[i]);
+    lines += nlohmann::json{v.tokens[i], v.scores[i], kTypes[type], 0, 0, 0, 0}.dump() + "\n";
+  }
+  return lines;
+}
+
+TEST(PlamoTokenizer, ReadsLinesOfJsonAsItsOwnFilesHaveThem) {
+  GgufVocabulary v = vocabulary({{"a", -1}, {"b", -1}, {"ab", -3}, {"\xe7\x8c\xab", -2}});
+  v.token_types[kOp] = 1;  // such a name is one of a control token whatever its type
+  const auto lines = load_plamo_jsonl(jsonl(v), "").or_throw();
+  const auto gguf = tokenizer({{"a", -1}, {"b", -1}, {"ab", -3}, {"\xe7\x8c\xab", -2}});
+  for (const char* text : {"ab", "<|plamo:op|>user\n\xe7\x8c\xab\xe3\x81\x82<|plamo:eos|>", ""}) {
+    EXPECT_EQ(lines->encode(text, true), gguf->encode(text, true)) << text;
+  }
+  EXPECT_EQ(lines->bos(), 1);
+  EXPECT_EQ(lines->eos(), 2);
+  EXPECT_FALSE(lines->adds_bos());
+  EXPECT_TRUE(lines->is_special(kOp));
+  EXPECT_EQ(std::ranges::count(lines->end_of_generation(), kOp), 1);
+  const auto framed = load_plamo_jsonl(jsonl(v), R"({"add_bos_token": true, "eos_token": "<|plamo:pad|>"})").or_throw();
+  EXPECT_EQ(framed->encode("a", true), (Ids{1, kFirst}));
+  EXPECT_EQ(framed->eos(), 3);
+}
+
+TEST(PlamoTokenizer, NamesTheLineThatIsWrong) {
+  const auto outcome = [](std::string_view file) { return load_plamo_jsonl(file, "").error().message; };
+  EXPECT_EQ(outcome("[\"a\", 0, \"NORMAL\"]\n\n[\"b\", 0]\n").find("tokenizer.jsonl, line 3"), 0u);
+  EXPECT_EQ(outcome("[\"a\", \"0\", \"NORMAL\"]").find("tokenizer.jsonl, line 1: /1"), 0u);
+  EXPECT_EQ(outcome("[\"a\", 0, ").find("tokenizer.jsonl, line 1"), 0u);
+  EXPECT_NE(outcome("[\"a\", 0, \"NORMAL\"]").find("tokenizer.jsonl: "), std::string::npos);
 }
 
 }  // namespace

@@ -85,5 +85,8 @@ Result<std::shared_ptr<const Tokenizer>> load_sentencepiece_model(std::string_vi
                                                                   std::string_view tokenizer_config_json);
 // Loads the contents of a tiktoken file (lines of "base64 rank"), as of GPT-4, Llama 3, Qwen and Kimi.
 Result<std::shared_ptr<const Tokenizer>> load_tiktoken(std::string_view file, std::string_view tokenizer_config_json);
+// Loads the contents of a tokenizer.jsonl of PLaMo 2 and 3.
+Result<std::shared_ptr<const Tokenizer>> load_plamo_jsonl(std::string_view file,
+                                                          std::string_view tokenizer_config_json);
 
 }  // namespace millrace::text

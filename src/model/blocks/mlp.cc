@@ -39,10 +39,15 @@ namespace {
 
 const MlpParams& params_of(const BlockSpec& block) { return block.as<MlpParams>(); }
 
+// Products are of an even number of inputs: an odd width is completed by a channel of zeros.
+std::int64_t zero_channels(const MlpParams& m) { return m.width % 2; }
+std::int64_t computed_width(const MlpParams& m) { return m.width + zero_channels(m); }
+
 std::vector<BlockWeight> up_weights(const MlpParams& m, const ModelSpec& spec, const HasTensor& has) {
   std::vector<BlockWeight> all;
   if (m.gated) all.push_back({.role = "ffn_gate", .name = m.names.gate, .rows = m.width, .cols = spec.hidden_size});
   all.push_back({.role = "ffn_up", .name = m.names.up, .rows = m.width, .cols = spec.hidden_size});
+  for (BlockWeight& weight : all) weight.zero_rows = zero_channels(m);
   if (!m.gated || m.names.gate_up.empty() || !has(m.names.gate_up)) return all;
   for (std::size_t part = 0; part < 2; ++part) {
     all[part].name = m.names.gate_up;
@@ -52,7 +57,12 @@ std::vector<BlockWeight> up_weights(const MlpParams& m, const ModelSpec& spec, c
 }
 
 BlockWeight down_weight(const MlpParams& m, const ModelSpec& spec) {
-  return {.role = "ffn_down", .name = m.names.down, .rows = spec.hidden_size, .cols = m.width, .to_residual = true};
+  return {.role = "ffn_down",
+          .name = m.names.down,
+          .rows = spec.hidden_size,
+          .cols = m.width,
+          .zero_cols = zero_channels(m),
+          .to_residual = true};
 }
 
 backend::ActivationParameters read_xielu(const MlpParams& m, BlockLoader& loader) {
@@ -109,7 +119,9 @@ class Mlp final : public Block {
 
 Result<void> check(const BlockSpec& block, const ModelSpec&, const backend::Limits&) {
   const std::int64_t width = params_of(block).width;
-  if (width < 1 || width % 2 != 0) return unsupported_dimension("intermediate_size", width, "even");
+  if (width < 1) return unsupported_dimension("intermediate_size", width, "1 or more");
+  if (width % 2 != 0 && !params_of(block).names.sub_norm.empty())
+    return unsupported_dimension("intermediate_size", width, "even");
   return {};
 }
 
@@ -130,7 +142,7 @@ BlockWork work(const BlockSpec& block, const ModelSpec& spec) {
 
 BlockWorkspace workspace(const BlockSpec& block) {
   const MlpParams& m = params_of(block);
-  if (m.names.sub_norm.empty()) return {.columns = {}, .ffn = m.width};
+  if (m.names.sub_norm.empty()) return {.columns = {}, .ffn = computed_width(m)};
   return {.columns = {(m.gated ? 2 : 1) * m.width, m.width}, .ffn = m.width};
 }
 

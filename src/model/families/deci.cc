@@ -1,5 +1,6 @@
 // DeciLM and Llama Nemotron (arXiv:2411.19146): Llama's layers as a search left them. Each has key/value heads and an
-// MLP width of its own, and some are without attention, without MLP, or without both.
+// MLP width of its own, and some have a matrix in place of attention or MLP, or nothing.
+#include "model/blocks/linear.h"
 #include "model/llama_spec.h"
 
 namespace millrace::model::families {
@@ -12,75 +13,93 @@ constexpr ConfigField kDeciKvHeads{.json = {"num_key_value_heads_per_layer"}, .n
 constexpr ConfigField kBlocks{.json = {"block_configs"}};
 constexpr std::int64_t kWidthStep = 256;  // widths are rounded up to multiples of it
 
-// What a layer has of a part; nothing where it has none.
+// What a layer has of a part: its size, heads or width, or a matrix in its place. Neither: nothing.
+struct DeciPart {
+  std::int64_t size = 0;
+  bool matrix = false;
+};
+struct DeciLayer {
+  DeciPart attention, mlp;  // size: key/value heads; width
+};
+
 std::optional<JsonFields> part_of(const JsonFields& layer, std::string_view name) {
   const auto part = layer.object(name);
-  if (!part || part->boolean("no_op").value_or(false)) return std::nullopt;
-  if (part->boolean("replace_with_linear").value_or(false)) {
-    part->unsupported("replace_with_linear", "true is not supported");
-  }
-  return part;
+  return part && !part->boolean("no_op").value_or(false) ? part : std::nullopt;
 }
 
-std::int64_t kv_heads_of(const JsonFields& layer, std::int64_t heads) {
+DeciPart attention_part(const JsonFields& layer, std::int64_t heads) {
   const auto part = part_of(layer, "attention");
-  if (!part) return 0;
+  if (!part) return {};
+  if (part->boolean("replace_with_linear").value_or(false)) return {.matrix = true};
   for (const char* variant : {"window_length", "num_sink_tokens", "sparsify"}) {
     if (part->find(variant) != nullptr) part->unsupported(variant, "only null is supported");
   }
   const auto group = part->integer("n_heads_in_group");
-  if (!group) return 0;
+  if (!group) return {};
   if (*group < 1 || heads % *group != 0) part->wrong_type("n_heads_in_group", "a divisor of the number of heads");
-  return heads / *group;
+  return {.size = heads / *group};
 }
 
-std::int64_t width_of(const JsonFields& layer, std::int64_t hidden) {
+DeciPart mlp_part(const JsonFields& layer, std::int64_t hidden) {
   const auto part = part_of(layer, "ffn");
-  const auto factor = part ? part->number("ffn_mult") : std::nullopt;
-  if (!factor) return 0;
+  if (!part) return {};
+  if (part->boolean("replace_with_linear").value_or(false)) return {.matrix = true};
+  const auto factor = part->number("ffn_mult");
+  if (!factor) return {};
   if (!(*factor > 0.0 && *factor <= 1024.0)) part->wrong_type("ffn_mult", "a number above 0 and up to 1024");
   const auto width = static_cast<std::int64_t>(2.0 * *factor * static_cast<double>(hidden) / 3.0);
-  return (width + kWidthStep - 1) / kWidthStep * kWidthStep;
+  return {.size = (width + kWidthStep - 1) / kWidthStep * kWidthStep};
 }
 
-void read_blocks(checkpoint::ConfigView& view, ModelConfig& config) {
+std::vector<DeciLayer> read_blocks(checkpoint::ConfigView& view, const ModelConfig& config) {
+  std::vector<DeciLayer> layers;
   const nlohmann::json* blocks = view.json(kBlocks);
-  if (blocks == nullptr) return;
-  if (!blocks->is_array() || std::ssize(*blocks) != config.n_layers) {
-    view.bad_value(kBlocks, fmt::format("expected a list of {} objects", config.n_layers));
-  }
-  config.layer_kv_heads.clear();
-  config.layer_ffn.clear();
+  if (blocks == nullptr) return layers;
+  const auto bad = [&] { view.bad_value(kBlocks, fmt::format("expected a list of {} objects", config.n_layers)); };
+  if (!blocks->is_array() || std::ssize(*blocks) != config.n_layers) bad();
   for (const nlohmann::json& block : *blocks) {
-    if (!block.is_object()) view.bad_value(kBlocks, fmt::format("expected a list of {} objects", config.n_layers));
+    if (!block.is_object()) bad();
     const JsonFields layer(view.file(), block);
-    config.layer_kv_heads.push_back(kv_heads_of(layer, config.n_heads));
-    config.layer_ffn.push_back(width_of(layer, config.hidden_size));
+    layers.push_back({attention_part(layer, config.n_heads), mlp_part(layer, config.hidden_size)});
   }
+  return layers;
 }
 
 // In GGUF, a layer of heads without keys and values has a matrix in place of its attention.
-void reject_linear_layers(const checkpoint::ConfigView& view, const ModelConfig& config) {
-  const auto count = [](const std::vector<std::int64_t>& of_layers, std::int64_t of_all, std::size_t layer) {
-    return of_layers.empty() ? of_all : of_layers[layer];
+std::vector<DeciLayer> gguf_layers(const ModelConfig& config) {
+  const auto of_layer = [](const std::vector<std::int64_t>& layers, std::int64_t of_all, std::size_t layer) {
+    return layers.empty() ? of_all : layers[layer];
   };
+  std::vector<DeciLayer> all;
   for (std::size_t i = 0; i < static_cast<std::size_t>(config.n_layers); ++i) {
-    if (count(config.layer_kv_heads, config.n_kv_heads, i) > 0 || count(config.layer_heads, config.n_heads, i) == 0)
-      continue;
-    throw_load_error(ErrorCode::kUnsupported, "attention.head_count_kv",
-                     "{}: layer {} has a matrix in place of attention, which is not supported", view.file(), i);
+    const std::int64_t kv_heads = of_layer(config.layer_kv_heads, config.n_kv_heads, i);
+    const bool matrix = kv_heads == 0 && of_layer(config.layer_heads, config.n_heads, i) > 0;
+    all.push_back({{kv_heads, matrix}, {.size = of_layer(config.layer_ffn, config.intermediate_size, i)}});
   }
+  return all;
 }
 
-// Takes out the blocks of no size.
-void drop_empty_blocks(ModelSpec& spec) {
-  for (LayerSpec& layer : spec.layers) {
-    std::erase_if(layer.blocks, [](BlockSpec& block) {
-      const auto* attention = block.find<AttentionParams>();
-      const auto* mlp = block.find<MlpParams>();
-      if (attention != nullptr) return attention->heads == 0 || attention->kv_heads == 0;
-      return mlp != nullptr && mlp->width == 0;
-    });
+// Puts the matrices in their places and takes out what is nothing.
+void keep_parts(ModelSpec& spec, const std::vector<DeciLayer>& layers, bool gguf) {
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const auto& [attention, mlp] = layers[i];
+    std::vector<BlockSpec>& blocks = spec.layers[i].blocks;
+    if (attention.matrix) {
+      const auto& of = blocks[0].as<AttentionParams>();
+      blocks[0] = LinearParams{.norm = of.norm,
+                               .norm_name = of.names.norm,
+                               .weight_name = gguf ? of.names.o : "model.layers.{}.self_attn.linear_attn",
+                               .role = "attn_output"};
+    }
+    if (mlp.matrix) {
+      const auto& of = blocks[1].as<MlpParams>();
+      blocks[1] = LinearParams{.norm = of.norm,
+                               .norm_name = of.names.norm,
+                               .weight_name = "model.layers.{}.mlp.linear_mlp",
+                               .role = "ffn_linear"};
+    }
+    if (mlp.size == 0 && !mlp.matrix) blocks.erase(blocks.begin() + 1);
+    if (attention.size == 0 && !attention.matrix) blocks.erase(blocks.begin());
   }
 }
 
@@ -98,11 +117,18 @@ ModelFamily deci() {
             if (const auto kv_heads = view.integers(kDeciKvHeads, config.n_layers, heads)) {
               config.layer_kv_heads = *kv_heads;
             }
-            read_blocks(view, config);
-            if (view.gguf()) reject_linear_layers(view, config);
+            std::vector<DeciLayer> layers = view.gguf() ? gguf_layers(config) : read_blocks(view, config);
+            if (!view.gguf() && !layers.empty()) {
+              config.layer_kv_heads.clear();
+              config.layer_ffn.clear();
+              for (const auto& [attention, mlp] : layers) {
+                config.layer_kv_heads.push_back(attention.size);
+                config.layer_ffn.push_back(mlp.size);
+              }
+            }
             ModelSpec spec = llama_spec(view, config);
             if (view.gguf()) keep_rotary_pairs(spec);
-            drop_empty_blocks(spec);
+            keep_parts(spec, layers, view.gguf());
             return spec;
           }};
 }

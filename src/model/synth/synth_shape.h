@@ -24,7 +24,8 @@ struct SynthShape {
   std::string_view json = {}, gguf = {};
   bool fused = false;  // Q, K and V are one tensor, gate and up another
   SynthBiases biases = SynthBiases::kNone;
-  std::string_view like;  // the published model of these dimensions; empty = none
+  std::string_view like;      // the published model of these dimensions; empty = none
+  std::string_view measured;  // the report in docs/performance of its speed beside other engines; empty = none
 };
 
 std::span<const SynthShape> synth_shapes();

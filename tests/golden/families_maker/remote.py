@@ -5,6 +5,8 @@ from .family import Family
 from .shared import BASE, FULL, LAYER, LLAMA3, SLIDING, theta
 from .stand_ins import (
     DECI,
+    DECI_LAYERS,
+    DECI_MATRICES,
     EXAONE_NAMES,
     FULL_HEADS,
     PLAMO,
@@ -38,6 +40,30 @@ MINICPM = {**SMALL, "num_hidden_layers": 2, "embedding_multiplier": 6.0, "attent
 MINICPM |= {"residual_multiplier": 0.9 / 2**0.5, "logits_scaling": 48 / 32}
 MINICPM_FIELDS = dict(scale_emb=6.0, scale_depth=0.9, dim_model_base=32)
 MINICPM_FACTORS = dict(short_factor=[1.0, 1.25, 1.5, 2.5], long_factor=[1.5, 2.0, 4.0, 7.0])
+
+
+def deci(layers, rope, gguf="", inert={}, **remote):
+    return Family(
+        "Llama",
+        {**DECI, "num_hidden_layers": len(layers), "rope_parameters": rope, "max_position_embeddings": 128},
+        reshape=searched_layers(layers),
+        remote_config=config_file(
+            "DeciLMForCausalLM",
+            "nemotron-nas",
+            omit=("num_key_value_heads", "intermediate_size"),
+            num_key_value_heads=None,
+            intermediate_size=None,
+            block_configs=deci_blocks(layers),
+            rope_theta=base_of,
+            **remote,
+        ),
+        # Where the converter looks for it, else 8192.
+        gguf_fields={"original_max_position_embeddings": 64},
+        gguf=gguf,
+        inert=inert,
+    )
+
+
 PLAMO3 = {**BASE, "head_dim": 8, "hidden_size": 24, "intermediate_size": 20, "num_attention_heads": 4, "num_key_value_heads": 2}
 PLAMO3 |= {"hidden_activation": "silu", "query_pre_attn_scalar": 8, "tie_word_embeddings": True}
 PLAMO3_REST = dict(
@@ -220,23 +246,8 @@ FAMILIES = {
         {**FULL_HEADS, **theta(10000.0)},
         remote_config=config_file("XverseForCausalLM", "xverse", omit=("num_key_value_heads",), max_tokenizer_truncation=24),
     ),
-    "deci": Family(
-        "Llama",
-        {**DECI, "rope_parameters": LLAMA3, "max_position_embeddings": 128},
-        reshape=searched_layers,
-        remote_config=config_file(
-            "DeciLMForCausalLM",
-            "nemotron-nas",
-            omit=("num_key_value_heads", "intermediate_size"),
-            num_key_value_heads=None,
-            intermediate_size=None,
-            block_configs=deci_blocks,
-            rope_theta=base_of,
-            rope_scaling=lambda c: {k: v for k, v in c["rope_parameters"].items() if k != "rope_theta"},
-        ),
-        # Where the converter looks for it, else 8192.
-        gguf_fields={"original_max_position_embeddings": 64},
-    ),
+    "deci": deci(DECI_LAYERS, LLAMA3, rope_scaling=lambda c: {k: v for k, v in c["rope_parameters"].items() if k != "rope_theta"}),
+    "deci_matrices": deci(DECI_MATRICES, theta(10000.0)["rope_parameters"], gguf="its converter knows no matrices in place of MLPs", inert={"hidden_act|mlp_bias": "no layer has an MLP"}),
     "jais": Family(
         "Granite",
         {
@@ -244,6 +255,7 @@ FAMILIES = {
             **theta(10000.0),
             "attention_bias": True,
             "mlp_bias": True,
+            "intermediate_size": 37,  # of 1.3B and 13B it is odd
             "tie_word_embeddings": True,
             "embedding_multiplier": 6.0,
             "attention_multiplier": 1 / 8,

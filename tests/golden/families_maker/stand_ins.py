@@ -298,10 +298,12 @@ def hub_plamo3(tensors):
     )(out)
 
 
-# A layer with all, one without attention, one without MLP and with another number of key/value heads.
-DECI = {**BASE, "hidden_size": 16, "num_hidden_layers": 3, "num_attention_heads": 2, "intermediate_size": 256, "num_key_value_heads": 2}
-DECI_GROUPS, DECI_FACTORS = (1, None, 2), (2.5, 20.0, None)
-DECI_WIDTHS = (256, 256, 0)  # 2/3 · factor · hidden size, rounded up to a multiple of 256
+# Layers as (query heads of a key/value head, factor of the MLP); None: without it, MATRIX: a matrix in its place.
+MATRIX = "matrix"
+DECI = {**BASE, "hidden_size": 16, "num_attention_heads": 2, "intermediate_size": 256, "num_key_value_heads": 2}
+DECI_LAYERS = ((MATRIX, None), (None, 20.0), (2, None), (1, 2.5))
+DECI_MATRICES = ((1, MATRIX), (MATRIX, MATRIX))  # of MLPs: only outside GGUF
+DECI_WIDTH = 256  # 2/3 · factor · hidden size, rounded up to a multiple of 256, for all of these
 
 
 class Nothing(torch.nn.Module):
@@ -309,25 +311,44 @@ class Nothing(torch.nn.Module):
         return torch.zeros_like(x) if x is not None else (torch.zeros_like(hidden_states), None)
 
 
-def searched_layers(model):
-    for i, (group, width) in enumerate(zip(DECI_GROUPS, DECI_WIDTHS)):
-        config = copy.copy(model.config)
-        config.num_key_value_heads, config.intermediate_size = 2 // (group or 2), width or 2
-        layer = type(model.model.layers[i])(config, i).eval()
-        if group is None:
-            layer.input_layernorm, layer.self_attn = torch.nn.Identity(), Nothing()
-        if not width:
-            layer.post_attention_layernorm, layer.mlp = torch.nn.Identity(), Nothing()
-        model.model.layers[i] = layer
+class Matrix(torch.nn.Module):
+    def __init__(self, name, size):
+        super().__init__()
+        self.name = name
+        setattr(self, name, torch.nn.Linear(size, size, bias=False))
+
+    def forward(self, x=None, hidden_states=None, **_):
+        matrix = getattr(self, self.name)
+        return matrix(x) if x is not None else (matrix(hidden_states), None)
 
 
-def deci_blocks(_):
+def searched_layers(layers):
+    def reshape(model):
+        size = model.config.hidden_size
+        for i, (group, factor) in enumerate(layers):
+            config = copy.copy(model.config)
+            config.num_key_value_heads = 2 // group if isinstance(group, int) else 2
+            config.intermediate_size = DECI_WIDTH if isinstance(factor, float) else 2
+            layer = type(model.model.layers[i])(config, i).eval()
+            if group is None:
+                layer.input_layernorm, layer.self_attn = torch.nn.Identity(), Nothing()
+            if group == MATRIX:
+                layer.self_attn = Matrix("linear_attn", size)
+            if factor is None:
+                layer.post_attention_layernorm, layer.mlp = torch.nn.Identity(), Nothing()
+            if factor == MATRIX:
+                layer.mlp = Matrix("linear_mlp", size)
+            model.model.layers[i] = layer
+
+    return reshape
+
+
+def deci_blocks(layers):
     none = dict.fromkeys(("num_sink_tokens", "sparsify", "window_length"))
-    plain = {"replace_with_linear": False}
-    return [
-        {
-            "attention": {"n_heads_in_group": group, "no_op": group is None, "unshifted_sink": False, **none, **plain},
-            "ffn": {"ffn_mult": factor, "no_op": factor is None, "sparsify": None, **plain},
-        }
-        for group, factor in zip(DECI_GROUPS, DECI_FACTORS)
+
+    def part(name, value):
+        return {name: None if value == MATRIX else value, "no_op": value is None, "replace_with_linear": value == MATRIX}
+
+    return lambda _: [
+        {"attention": {**part("n_heads_in_group", group), "unshifted_sink": False, **none}, "ffn": {**part("ffn_mult", factor), "sparsify": None}} for group, factor in layers
     ]
