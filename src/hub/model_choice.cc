@@ -30,6 +30,7 @@ bool is_companion(const RepositoryFile& file) {
                                          "tokenizer.json",
                                          "tokenizer.model",
                                          "tokenizer.jsonl",
+                                         "tiktoken.model",
                                          "special_tokens_map.json",
                                          "added_tokens.json",
                                          "vocab.json",

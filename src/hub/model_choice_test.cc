@@ -68,6 +68,13 @@ TEST(ModelChoice, TakesAFileThatSaysHowWeightsAreQuantized) {
             (std::vector<std::string>{"config.json", "quantize_config.json"}));
 }
 
+TEST(ModelChoice, TakesEveryFileThatATokenizerIsReadFrom) {
+  for (const char* file : {"tokenizer.json", "tokenizer.model", "tokenizer.jsonl", "tiktoken.model", "qwen.tiktoken"}) {
+    EXPECT_EQ(choose({"config.json", "model.safetensors", file})->metadata,
+              (std::vector<std::string>{"config.json", file}));
+  }
+}
+
 TEST(ModelChoice, AnIncompleteModelDoesNotHideAWholeOne) {
   EXPECT_EQ(choose({"m-Q4_K_M-00001-of-00002.gguf", "m-Q8_0.gguf"})->quantization, "Q8_0");
 }
