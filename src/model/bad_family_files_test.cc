@@ -79,7 +79,7 @@ TEST(BadFamilyFiles, VariantsOfFamiliesWithCodeOfTheirOwnAreRejected) {
   EXPECT_EQ(with("plamo3", "initial_context_length", nullptr),
             "/config.json: required field initial_context_length is missing");
   const auto with_block = [](const char* part, const char* field, const Json& value) {
-    return outcome("deci", [&](Json& config) { config["block_configs"][0][part][field] = value; });
+    return outcome("deci", [&](Json& config) { config["block_configs"][2][part][field] = value; });
   };
   EXPECT_EQ(with_block("attention", "window_length", 64),
             "/config.json: attention.window_length: only null is supported");

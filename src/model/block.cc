@@ -82,6 +82,7 @@ std::string block_key(const BlockSpec& block) {
   const BlockOutput& o = block.output;
   std::string text(block.kind());
   text += " " + kind_of(block).key(block);
+  if (o.replaces) return text + " replaces";
   if (o.plain()) return text;
   text += fmt::format(" output {} {} {}", o.has_norm() ? key_of(o.norm) : "", o.scale, o.has_sum_norm());
   return o.has_sum_norm() ? text + " " + key_of(o.sum_norm) : text;

@@ -40,7 +40,7 @@ struct BlockRows {
   backend::DeviceView residual;  // [T, E], the input
   backend::DeviceView input;     // [T, I], only for blocks that read another input than the residual
   // [T, E]: the block's last product is written there or, if `accumulate`, added. It is the residual itself where that
-  // is all that happens to the output (BlockOutput::plain); LayerStack sees to the rest.
+  // is all that happens to the output (BlockOutput::plain, replaces); LayerStack sees to the rest.
   backend::DeviceView output;
   bool accumulate = true;
   std::span<const backend::DeviceView> cos_sin;             // [T, rotated] each, in the order of ModelSpec::ropes

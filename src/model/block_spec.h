@@ -15,6 +15,7 @@ namespace millrace::model {
 // How the output f of a block joins the residual stream: x += scale * norm(f), and then x = sum_norm(x). The names are
 // patterns; a norm without one is none.
 struct BlockOutput {
+  bool replaces = false;  // x = f, of blocks that have read x before they write f; without norms and scale
   NormSpec norm;
   std::string norm_name;
   float scale = 1.0f;
@@ -24,7 +25,7 @@ struct BlockOutput {
   bool has_norm() const noexcept { return !norm_name.empty(); }
   bool has_sum_norm() const noexcept { return !sum_norm_name.empty(); }
   // x += f, which the block's last product does by itself.
-  bool plain() const noexcept { return !has_norm() && scale == 1.0f && !has_sum_norm(); }
+  bool plain() const noexcept { return !replaces && !has_norm() && scale == 1.0f && !has_sum_norm(); }
 };
 
 // One block as plain data: its kind, the parameters of that kind, and what happens to its output. Parameters are a

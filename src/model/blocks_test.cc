@@ -259,7 +259,8 @@ TEST(OddWidths, ComputeAsOnesWithAChannelOfZeros) {
 TEST(Matrices, ComputeWhatAnMlpOfNoActivationDoes) {
   const std::string mlp = "model.layers.0.mlp.";
   const auto matrix = [](ModelSpec spec) {
-    spec.layers[0].blocks[1] = LinearParams{.norm = spec.layers[0].get<MlpParams>().norm,
+    spec.layers[0].blocks[1] = LinearParams{.size = spec.hidden_size,
+                                            .norm = spec.layers[0].get<MlpParams>().norm,
                                             .norm_name = "model.layers.{}.post_attention_layernorm",
                                             .weight_name = "model.layers.{}.mlp.matrix",
                                             .role = "ffn_linear"};

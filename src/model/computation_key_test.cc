@@ -8,6 +8,7 @@
 #include "backend/testing/test_backend.h"
 #include "model/block.h"
 #include "model/blocks/attention.h"
+#include "model/blocks/linear.h"
 #include "model/blocks/mlp.h"
 
 namespace millrace::model {
@@ -54,6 +55,10 @@ TEST(ComputationKey, TellsApartWhateverAConfigurationChanges) {
       [](ModelSpec& s) { s.ropes[0].scaling.long_factors = {2.0}; },
       [](ModelSpec& s) { s.layers[1].residual = ResidualForm::kParallel; },
       [](ModelSpec& s) { s.layers[1].blocks[0].output.scale = 0.5f; },
+      [](ModelSpec& s) { s.layers[1].blocks[0].output.replaces = true; },
+      [](ModelSpec& s) { s.layers[1].blocks[1] = LinearParams{.size = 40, .norm_name = "norm"}; },
+      [](ModelSpec& s) { s.layers[1].blocks[1] = LinearParams{.size = 40}; },
+      [](ModelSpec& s) { s.layers[1].blocks[1] = LinearParams{.size = 40, .activation = backend::Activation::kGelu}; },
       [](ModelSpec& s) { s.layers[1].blocks[0].output.norm_name = "norm"; },
       [](ModelSpec& s) { s.layers[1].blocks[0].output.sum_norm_name = "norm"; },
       [](ModelSpec& s) { s.layers[1].get<AttentionParams>().norm.eps = 1e-6f; },

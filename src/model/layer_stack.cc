@@ -11,7 +11,7 @@ StackWorkspace stack_workspace(const ModelSpec& spec) {
     const auto n_blocks = static_cast<std::int64_t>(layer.blocks.size());
     for (const BlockSpec& block : layer.blocks) {
       const BlockWorkspace needed = kind_of(block).workspace(block);
-      const std::int64_t outputs = parallel ? n_blocks : block.output.plain() ? 0 : 1;
+      const std::int64_t outputs = parallel ? n_blocks : block.output.plain() || block.output.replaces ? 0 : 1;
       std::int64_t columns = outputs * RowSpace::padded(spec.hidden_size);
       for (const std::int64_t part : needed.columns) columns += RowSpace::padded(part);
       most.columns = std::max(most.columns, columns);
@@ -67,9 +67,10 @@ void LayerStack::run(backend::Backend& backend, std::int64_t index, const BlockR
   for (const Entry& entry : layer.entries) {
     BlockRows of_block = rows;
     of_block.accumulate = entry.output.plain();
-    of_block.output = of_block.accumulate ? rows.residual : of_block.space.take(rows.residual.cols());
+    const bool joins = !of_block.accumulate && !entry.output.replaces;
+    of_block.output = joins ? of_block.space.take(rows.residual.cols()) : rows.residual;
     run(backend, entry, of_block, store);
-    if (!of_block.accumulate) join(backend, entry, of_block.output, rows.residual);
+    if (joins) join(backend, entry, of_block.output, rows.residual);
   }
 }
 

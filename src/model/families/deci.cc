@@ -86,14 +86,16 @@ void keep_parts(ModelSpec& spec, const std::vector<DeciLayer>& layers, bool gguf
     std::vector<BlockSpec>& blocks = spec.layers[i].blocks;
     if (attention.matrix) {
       const auto& of = blocks[0].as<AttentionParams>();
-      blocks[0] = LinearParams{.norm = of.norm,
+      blocks[0] = LinearParams{.size = spec.hidden_size,
+                               .norm = of.norm,
                                .norm_name = of.names.norm,
                                .weight_name = gguf ? of.names.o : "model.layers.{}.self_attn.linear_attn",
                                .role = "attn_output"};
     }
     if (mlp.matrix) {
       const auto& of = blocks[1].as<MlpParams>();
-      blocks[1] = LinearParams{.norm = of.norm,
+      blocks[1] = LinearParams{.size = spec.hidden_size,
+                               .norm = of.norm,
                                .norm_name = of.names.norm,
                                .weight_name = "model.layers.{}.mlp.linear_mlp",
                                .role = "ffn_linear"};

@@ -118,7 +118,7 @@ FAMILIES = {
         hub=hub_hunyuan,
     ),
     "ernie4_5": Family("Ernie4_5", {**SMALL, **theta(10000.0)}, hub=lambda c: old(c)),
-    "arcee": Family("Arcee", {**SMALL, "hidden_size": 48, **theta(10000.0)}, hub=lambda c: old(c)),
+    "arcee": Family("Arcee", {**SMALL, "hidden_size": 24, "num_attention_heads": 3, "num_key_value_heads": 1, **theta(10000.0)}, hub=lambda c: old(c)),
     "apertus": Family(
         "Apertus",
         {**SMALL, "hidden_size": 48, "rope_parameters": LLAMA3, "max_position_embeddings": 128},

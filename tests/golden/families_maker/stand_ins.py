@@ -301,7 +301,7 @@ def hub_plamo3(tensors):
 # Layers as (query heads of a key/value head, factor of the MLP); None: without it, MATRIX: a matrix in its place.
 MATRIX = "matrix"
 DECI = {**BASE, "hidden_size": 16, "num_attention_heads": 2, "intermediate_size": 256, "num_key_value_heads": 2}
-DECI_LAYERS = ((MATRIX, None), (None, 20.0), (2, None), (1, 2.5))
+DECI_LAYERS = ((MATRIX, None), (None, 20.0), (2, None), (1, None))
 DECI_MATRICES = ((1, MATRIX), (MATRIX, MATRIX))  # of MLPs: only outside GGUF
 DECI_WIDTH = 256  # 2/3 · factor · hidden size, rounded up to a multiple of 256, for all of these
 
