@@ -73,6 +73,14 @@ TEST(BadFamilyFiles, VariantsOfFamiliesWithCodeOfTheirOwnAreRejected) {
   EXPECT_EQ(with("minicpm", "sparse_config", {{"dense_len", 0}}),
             "/config.json: sparse_config.dense_len: expected 2 or more: attention over chosen blocks is not supported, "
             "found 0");
+  EXPECT_EQ(with("granite_hybrid", "num_local_experts", 4),
+            "/config.json: num_local_experts: experts are not supported");
+  EXPECT_EQ(with("granite_hybrid", "layer_types", {"attention", "mamba"}),
+            "/config.json: layer_types: only full_attention and sliding_attention are supported, found 'mamba'");
+  EXPECT_EQ(with("spark2_5", "headwise_attn_output_gate", false),
+            "/config.json: headwise_attn_output_gate: only true is supported");
+  EXPECT_EQ(with("spark2_5", "gate_attn_act_mode", "silu"),
+            "/config.json: gate_attn_act_mode: only sigmoid is supported");
   EXPECT_EQ(with("plamo", "n_shared_head", 3),
             "n_heads is 10: must be 1 or more, and a multiple of the key/value heads");
   EXPECT_EQ(with("plamo3", "window_size", 0), "/config.json: window_size: expected 1 to 2147483647, found 0");

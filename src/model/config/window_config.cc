@@ -21,12 +21,12 @@ constexpr ConfigField kPattern{
     .json = {"sliding_window_pattern", "_sliding_window_pattern"}, .gguf = {}, .neutral = "*"};
 constexpr ConfigField kFullLayers{.json = {"max_window_layers"}, .neutral = "*"};
 
-// One entry a layer: "sliding_attention" or "full_attention".
+// One entry a layer: "sliding_attention", "full_attention" or, as hybrids say, "attention".
 std::vector<bool> json_layers(const ConfigView& view, const nlohmann::json& types) {
   if (!types.is_array()) view.bad_value(kLayerTypes, std::string("expected a list, found ") + types.type_name());
   std::vector<bool> windows;
   for (const nlohmann::json& type : types) {
-    if (type != "sliding_attention" && type != "full_attention") {
+    if (type != "sliding_attention" && type != "full_attention" && type != "attention") {
       const std::string found = type.is_string() ? type.get<std::string>() : type.type_name();
       view.unsupported(kLayerTypes, "only full_attention and sliding_attention are supported, found " +
                                         checkpoint::quote_name(found));

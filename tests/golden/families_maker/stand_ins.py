@@ -352,3 +352,54 @@ def deci_blocks(layers):
     return lambda _: [
         {"attention": {**part("n_heads_in_group", group), "unshifted_sink": False, **none}, "ffn": {**part("ffn_mult", factor), "sparsify": None}} for group, factor in layers
     ]
+
+
+SPARK_ROTATIONS = {
+    "full_attention": {"rope_type": "default", "rope_theta": 100.0, "partial_rotary_factor": 0.5},
+    "sliding_attention": {"rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 1.0},
+}
+
+
+def rotate_first(q, k, cos, sin, unsqueeze_dim=1):
+    """Rotates as many values of a head as there are angles."""
+    cos, sin = cos.unsqueeze(unsqueeze_dim), sin.unsqueeze(unsqueeze_dim)
+
+    def rotated(x):
+        x, rest = x[..., : cos.shape[-1]], x[..., cos.shape[-1] :]
+        a, b = x.chunk(2, -1)
+        return torch.cat([x * cos + torch.cat([-b, a], -1) * sin, rest], -1)
+
+    return rotated(q), rotated(k)
+
+
+def gate_heads(model):
+    """Spark X2.5 out of Qwen 2: no biases, a gate of each head, a rotation of each kind of layer."""
+    import transformers.models.qwen2.modeling_qwen2 as qwen2
+
+    qwen2.apply_rotary_pos_emb = rotate_first
+    heads, size = model.config.num_attention_heads, model.config.hidden_size // model.config.num_attention_heads
+
+    def prepare(layer, kind):
+        attention, rotation = layer.self_attn, SPARK_ROTATIONS[kind]
+        for name in ("q_proj", "k_proj", "v_proj"):
+            setattr(attention, name, torch.nn.Linear(model.config.hidden_size, getattr(attention, name).out_features, bias=False))
+        attention.g_proj = torch.nn.Linear(model.config.hidden_size, heads, bias=False)
+        dimensions = int(size * rotation["partial_rotary_factor"])
+        frequencies = rotation["rope_theta"] ** -(torch.arange(0, dimensions, 2).float() / dimensions)
+
+        def rotate(_, args, kwargs):
+            angles = torch.outer(torch.arange((args or [kwargs["hidden_states"]])[0].shape[1]).float(), frequencies).repeat(1, 2)[None]
+            return args, {**kwargs, "position_embeddings": (angles.cos(), angles.sin())}
+
+        def keep(_, args, kwargs):
+            attention.input = (args or [kwargs["hidden_states"]])[0]
+
+        def gate(_, args):
+            return (args[0] * attention.g_proj(attention.input).sigmoid().repeat_interleave(size, -1),)
+
+        layer.register_forward_pre_hook(rotate, with_kwargs=True)
+        attention.register_forward_pre_hook(keep, with_kwargs=True)
+        attention.o_proj.register_forward_pre_hook(gate)
+
+    for layer, kind in zip(model.model.layers, model.config.layer_types):
+        prepare(layer, kind)
