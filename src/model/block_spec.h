@@ -67,7 +67,11 @@ enum class ResidualForm {
 struct LayerSpec {
   std::vector<BlockSpec> blocks;  // in the order in which they run
   ResidualForm residual = ResidualForm::kSequential;
+  // The earlier layer whose weights this one runs with, in models that go through layers several times; -1: its own.
+  // The blocks of both are the same but for what happens to their outputs.
+  std::int64_t weights_of = -1;
 
+  bool has_weights() const noexcept { return weights_of < 0; }
   // The first block of that kind. CHECKs that the layer has one.
   template <typename Params>
   BlockSpec& block() {

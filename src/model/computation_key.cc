@@ -33,6 +33,7 @@ std::uint64_t computation_key(const ModelSpec& spec) {
   for (const RopeConfig& rope : spec.ropes) text += "|" + key_of(rope);
   for (const LayerSpec& layer : spec.layers) {
     text += fmt::format("|{}", static_cast<int>(layer.residual));
+    if (!layer.has_weights()) text += fmt::format(" as {}", layer.weights_of);
     for (const BlockSpec& block : layer.blocks) text += " " + block_key(block);
   }
   return checksum(text);

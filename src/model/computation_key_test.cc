@@ -54,6 +54,7 @@ TEST(ComputationKey, TellsApartWhateverAConfigurationChanges) {
       [](ModelSpec& s) { s.ropes[0].scaling.short_factors = {2.0}; },
       [](ModelSpec& s) { s.ropes[0].scaling.long_factors = {2.0}; },
       [](ModelSpec& s) { s.layers[1].residual = ResidualForm::kParallel; },
+      [](ModelSpec& s) { s.layers[1].weights_of = 0; },
       [](ModelSpec& s) { s.layers[1].blocks[0].output.scale = 0.5f; },
       [](ModelSpec& s) { s.layers[1].blocks[0].output.replaces = true; },
       [](ModelSpec& s) { s.layers[1].blocks[1] = LinearParams{.size = 40, .norm_name = "norm"}; },

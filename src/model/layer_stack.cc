@@ -27,14 +27,18 @@ LayerStack::LayerStack(WeightLoader& weights, const ModelSpec& spec, backend::Ba
   std::int64_t kv_layers = 0;
   for (const LayerSpec& layer : spec.layers) {
     if (before) before(size());
-    loader.set_layer(size());
+    loader.set_layer(layer.has_weights() ? size() : layer.weights_of);
     Layer& loaded = layers_.emplace_back();
     loaded.residual = layer.residual;
-    for (const BlockSpec& block : layer.blocks) {
+    loaded.has_weights = layer.has_weights();
+    for (std::size_t i = 0; i < layer.blocks.size(); ++i) {
+      const BlockSpec& block = layer.blocks[i];
       const BlockKind& kind = kind_of(block);
       const std::int64_t kv_layer = kind.kv(block) ? kv_layers++ : -1;
       const BlockOutput& output = block.output;
-      loaded.entries.push_back({.block = kind.load(block, loader),
+      const auto load = [&] { return std::shared_ptr<const Block>(kind.load(block, loader)); };
+      const auto earlier = [&] { return layers_[static_cast<std::size_t>(layer.weights_of)].entries[i].block; };
+      loaded.entries.push_back({.block = layer.has_weights() ? load() : earlier(),
                                 .kv_layer = kv_layer,
                                 .output = output,
                                 .norm = loader.norm(output.norm_name, output.norm, spec.hidden_size),
@@ -93,6 +97,7 @@ void LayerStack::run_parallel(backend::Backend& backend, const Layer& layer, con
 std::vector<backend::Linear*> LayerStack::linears() const {
   std::vector<backend::Linear*> all;
   for (const Layer& layer : layers_) {
+    if (!layer.has_weights) continue;
     for (const Entry& entry : layer.entries) {
       for (backend::Linear* linear : entry.block->linears()) all.push_back(linear);
     }

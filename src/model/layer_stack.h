@@ -30,20 +30,21 @@ class LayerStack {
   // values in the store, which must be made for kv_needs(spec).
   void run(backend::Backend& backend, std::int64_t layer, const BlockRows& rows, const kv::KvStore& store) const;
 
-  std::vector<backend::Linear*> linears() const;  // in the order in which they run
+  std::vector<backend::Linear*> linears() const;  // each once, in the order in which they run
   std::size_t weight_bytes_per_token() const noexcept;
   // Format and kernel of the largest matrix of the first layer's last block, as text for people.
   std::string description() const;
 
  private:
   struct Entry {
-    std::unique_ptr<Block> block;
+    std::shared_ptr<const Block> block;
     std::int64_t kv_layer;  // of the store; -1: it keeps nothing
     BlockOutput output;
     NormWeights norm, sum_norm;  // of the output
   };
   struct Layer {
     ResidualForm residual = ResidualForm::kSequential;
+    bool has_weights = true;  // not those of an earlier layer
     std::vector<Entry> entries;
   };
   static void join(backend::Backend& backend, const Entry& entry, const backend::DeviceView& output,

@@ -46,6 +46,7 @@ Expected expected_tensors(const ModelSpec& spec, const Checkpoint& checkpoint) {
   Expected expected;
   for (const BlockWeight& weight : outer_weights(spec)) expect(weight, 0, spec.names, expected);
   for (std::size_t i = 0; i < spec.layers.size(); ++i) {
+    if (!spec.layers[i].has_weights()) continue;
     const auto layer = static_cast<std::int64_t>(i);
     const HasTensor has = [&](const std::string& pattern) {
       return checkpoint.find(spec.names.in_file(WeightLoader::layer_name(pattern, layer)) + ".weight") != nullptr;

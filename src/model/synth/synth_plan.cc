@@ -79,6 +79,7 @@ class Layout {
     for (const LayerSpec& layer : spec_.layers) blocks += layer.blocks.size();
     const double residual = 1.0 / std::sqrt(static_cast<double>(blocks));
     for (std::size_t i = 0; i < spec_.layers.size(); ++i) {
+      if (!spec_.layers[i].has_weights()) continue;
       for (const BlockSpec& block : spec_.layers[i].blocks) add_block(block, static_cast<std::int64_t>(i), residual);
     }
     for (auto weight = last; weight != outer.end(); ++weight) add(*weight, 0, weight->role, embedding, false);

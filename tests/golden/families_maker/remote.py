@@ -26,6 +26,7 @@ from .stand_ins import (
     hub_plamo3,
     hub_qwen,
     hub_refact,
+    loop_twice,
     patch_baichuan,
     patch_plamo,
     renaming,
@@ -430,5 +431,11 @@ FAMILIES = {
             rope_parameters=SPARK_ROTATIONS,
             sliding_window=lambda c: c["sliding_window"],
         ),
+    ),
+    "nanbeige": Family(
+        "Llama",
+        {**SMALL, **theta(10000.0), "hidden_size": 24, "num_attention_heads": 3, "num_key_value_heads": 1},
+        reshape=loop_twice,
+        remote_config=config_file("NanbeigeForCausalLM", "nanbeige", num_loops=2, rope_theta=base_of, skip_loop_final_norm=False),
     ),
 }

@@ -403,3 +403,20 @@ def gate_heads(model):
 
     for layer, kind in zip(model.model.layers, model.config.layer_types):
         prepare(layer, kind)
+
+
+class Twice(torch.nn.ModuleList):
+    """Layers that are gone through twice, with a norm between."""
+
+    def __getitem__(self, index):
+        if not isinstance(index, slice):
+            return super().__getitem__(index)
+        return [*self, lambda x, *_, **__: self.between[0](x), *self]
+
+
+def loop_twice(model):
+    """Nanbeige out of Llama."""
+    norm = model.model.norm
+    model.model.layers = Twice(model.model.layers)
+    model.model.layers.between = [norm]  # in a list, so that it is not a module of the layers too
+    model.config.use_cache = False  # both times would write the same layer's
