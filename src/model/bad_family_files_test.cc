@@ -56,6 +56,14 @@ TEST(BadFamilyFiles, AreRejectedByTheirFields) {
             "/config.json: layer_rope_theta: 1 entries for 3 layers");
   EXPECT_EQ(with("openelm", "ffn_multipliers", {0.5}), "/config.json: ffn_multipliers: 1 entries for 3 layers");
   EXPECT_EQ(with("openelm", "num_query_heads", {2, 4}), "/config.json: num_query_heads: 2 entries for 3 layers");
+  EXPECT_EQ(outcome("modernbert_decoder",
+                    [](Json& config) {
+                      config.erase("sliding_window");
+                      config["layer_types"].erase(0);
+                    }),
+            "/config.json: layer_types: 2 entries for 3 layers");
+  EXPECT_EQ(with("nanbeige", "num_loops", 0), "/config.json: num_loops: expected 1 to 2048, found 0");
+  EXPECT_EQ(with("nanbeige", "num_loops", 2049), "/config.json: num_loops: expected 1 to 2048, found 2049");
   EXPECT_EQ(with("gpt_neo", "attention_types", Json::parse(R"([[["global", "local"], 7]])")),
             "/config.json: attention_types: expected 1 to 2 times");
 }

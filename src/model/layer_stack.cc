@@ -36,6 +36,7 @@ LayerStack::LayerStack(WeightLoader& weights, const ModelSpec& spec, backend::Ba
       const BlockKind& kind = kind_of(block);
       const std::int64_t kv_layer = kind.kv(block) ? kv_layers++ : -1;
       const BlockOutput& output = block.output;
+      CHECK(!output.replaces || layer.residual == ResidualForm::kSequential);
       const auto load = [&] { return std::shared_ptr<const Block>(kind.load(block, loader)); };
       const auto earlier = [&] { return layers_[static_cast<std::size_t>(layer.weights_of)].entries[i].block; };
       loaded.entries.push_back({.block = layer.has_weights() ? load() : earlier(),

@@ -2,18 +2,12 @@
 #include "model/cohere_spec.h"
 
 namespace millrace::model::families {
-namespace {
-
-constexpr std::string_view kCohere2Text = R"({"vocab_size": 256000, "hidden_size": 8192, "intermediate_size": 22528,
-    "num_hidden_layers": 40, "num_attention_heads": 64, "max_position_embeddings": 8192})";
-
-}  // namespace
 
 ModelFamily cohere2() {
   return {.name = "cohere2",
           .hf = {"Cohere2ForCausalLM"},
           .gguf = {"cohere2"},
-          .text_types = {{"cohere2", kCohere2Text}},
+          .text_types = {{"cohere2", kCohereSizes}},
           .defaults = {.json = R"({"logit_scale": 0.0625, "sliding_window": 4096})",
                        .norm_eps = 1e-5,
                        .tied_head = true,

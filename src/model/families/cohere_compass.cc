@@ -13,12 +13,8 @@ ModelFamily cohere_compass() {
   return {.name = "cohere_compass",
           .hf = {"CohereCompassForCausalLM", "CohereCompassForConditionalGeneration"},
           .gguf = {},
-          .text_types = {{"cohere_compass_text"}},
-          .defaults = {.json = R"({"vocab_size": 256000, "hidden_size": 8192, "intermediate_size": 22528,
-                                   "num_hidden_layers": 40, "num_attention_heads": 64,
-                                   "max_position_embeddings": 8192, "sliding_window": 4096})",
-                       .norm_eps = 1e-5,
-                       .tied_head = true},
+          .text_types = {{"cohere_compass_text", kCohereSizes}},
+          .defaults = {.json = R"({"sliding_window": 4096})", .norm_eps = 1e-5, .tied_head = true},
           .fields = {kLogitScale, kCompassRotations},
           .spec = [](checkpoint::ConfigView& view, const ModelConfig& config) {
             ModelSpec spec = cohere_spec(view, config);

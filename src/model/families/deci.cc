@@ -73,8 +73,9 @@ std::vector<DeciLayer> gguf_layers(const ModelConfig& config) {
   std::vector<DeciLayer> all;
   for (std::size_t i = 0; i < static_cast<std::size_t>(config.n_layers); ++i) {
     const std::int64_t kv_heads = of_layer(config.layer_kv_heads, config.n_kv_heads, i);
-    const bool matrix = kv_heads == 0 && of_layer(config.layer_heads, config.n_heads, i) > 0;
-    all.push_back({{kv_heads, matrix}, {.size = of_layer(config.layer_ffn, config.intermediate_size, i)}});
+    const bool heads = of_layer(config.layer_heads, config.n_heads, i) > 0;
+    all.push_back({{.size = heads ? kv_heads : 0, .matrix = heads && kv_heads == 0},
+                   {.size = of_layer(config.layer_ffn, config.intermediate_size, i)}});
   }
   return all;
 }

@@ -21,6 +21,9 @@ void complete_windows(checkpoint::ConfigView& view, ModelConfig& config) {
   const std::int64_t period = view.integer(kModernPeriod, checkpoint::kCounts).value_or(3);
   const nlohmann::json* types = view.json(kModernTypes);
   if (types != nullptr && config.sliding_window > 0) return;
+  if (types != nullptr && std::ssize(*types) != config.n_layers) {
+    view.bad_value(kModernTypes, fmt::format("{} entries for {} layers", types->size(), config.n_layers));
+  }
   if (config.sliding_window == 0) config.sliding_window = local / 2;
   config.layer_uses_window.clear();
   for (std::int64_t i = 0; i < config.n_layers; ++i) {

@@ -1,5 +1,6 @@
 // Nanbeige 4.2: Llama's layers, gone through several times, each time with keys and values of its own. The final norm
 // also stands between the times.
+#include "model/config/config_check.h"
 #include "model/llama_spec.h"
 
 namespace millrace::model::families {
@@ -9,7 +10,6 @@ using checkpoint::ConfigField;
 
 constexpr ConfigField kLoops{.json = {"num_loops"}, .gguf = {"num_loops"}, .neutral = "1"};
 constexpr ConfigField kSkipsNorm{.json = {"skip_loop_final_norm"}, .gguf = {"skip_loop_final_norm"}, .neutral = "*"};
-constexpr std::int64_t kMaxLoops = 64;
 
 void loop_layers(ModelSpec& spec, std::int64_t loops, bool norm_between) {
   const std::vector<LayerSpec> once = spec.layers;
@@ -33,7 +33,7 @@ ModelFamily nanbeige() {
           .spec = [](checkpoint::ConfigView& view, const ModelConfig& config) {
             ModelSpec spec = llama_spec(view, config);
             if (view.gguf()) keep_rotary_pairs(spec);
-            const std::int64_t loops = view.integer(kLoops, {1, kMaxLoops}).value_or(1);
+            const std::int64_t loops = view.integer(kLoops, {1, kMaxLayers / config.n_layers}).value_or(1);
             loop_layers(spec, loops, !view.boolean(kSkipsNorm).value_or(false));
             return spec;
           }};
