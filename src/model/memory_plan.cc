@@ -82,7 +82,6 @@ MemoryPlan plan_memory(const CheckpointWeights& stored, const ModelSpec& spec, c
     weights.add(spec.names.in_file(weight.name), weight);
   }
   for (std::size_t i = 0; i < spec.layers.size(); ++i) {
-    if (!spec.layers[i].has_weights()) continue;
     weights.add(spec.layers[i], static_cast<std::int64_t>(i), spec);
   }
   if (spec.positions == PositionKind::kSinusoidal) {
