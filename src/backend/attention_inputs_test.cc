@@ -1,4 +1,4 @@
-// From a residual to queries and to keys and values in pages, against float64: clipping, norms of heads in every form,
+// From a residual to queries and to keys and values in pages, against float64: norms of heads in every form, clipping,
 // whole, partial and no rotation, factors of queries. And from there to attention, with all that families have of it.
 
 #include <gtest/gtest.h>
@@ -93,10 +93,16 @@ void exact_rotation(const Numbers& numbers, std::int64_t rotated, std::int64_t p
   }
 }
 
+void exact_clip(const Form& form, std::int64_t n, double* x) {
+  const double clip = form.clip;
+  for (std::int64_t i = 0; i < n && clip > 0.0; ++i) x[i] = std::clamp(x[i], -clip, clip);
+}
+
 void exact_heads(const Numbers& numbers, const Form& form, const NormForm& norm, std::int64_t heads,
                  std::int64_t position, double* x) {
   const bool whole = norm.any && norm.over == HeadNorm::Over::kRow, each = norm.any && !whole;
   if (whole) exact_norm(numbers, norm, 0, x, heads * kKeyDim);
+  exact_clip(form, heads * kKeyDim, x);
   for (std::int64_t h = 0; h < heads; ++h) {
     double* head = x + h * kKeyDim;
     if (each && !norm.after_rotation) exact_norm(numbers, norm, h, head, kKeyDim);
@@ -117,11 +123,11 @@ std::vector<double> exact_row(const Numbers& numbers, const Form& form, const fl
     for (std::int64_t j = 0; j < kModelIn; ++j) {
       sum += numbers.weights[at(i * kModelIn + j)] * (x[j] / std::sqrt(squares + 1e-5) * numbers.norm[at(j)]);
     }
-    const double clip = form.clip;
-    out.push_back(clip > 0.0 ? std::clamp(sum, -clip, clip) : sum);
+    out.push_back(sum);
   }
   exact_heads(numbers, form, form.q_norm, kHeads, position, out.data());
   exact_heads(numbers, form, form.k_norm, kKvHeads, position, out.data() + kQueries);
+  exact_clip(form, kQkvWidth - kQueries - kKvHeads * kKeyDim, out.data() + kQueries + kKvHeads * kKeyDim);
   for (std::int64_t i = 0; i < kQueries && form.query_scale; ++i) out[at(i)] *= exact_query_scale(position);
   return out;
 }

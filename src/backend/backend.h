@@ -38,6 +38,8 @@ struct WeightSource {
   // Column j of the rows is multiplied with x[columns[j]]; empty = with x[j]. A permutation, only if cols is a multiple
   // of 32. Matrices stacked in one Linear may have different orders; x is then prepared once for each.
   std::vector<std::int32_t> columns = {};
+  // The matrices [rows, cols] of so many experts, one behind the other: read() takes rows in [0, experts * rows).
+  std::int64_t experts = 1;
 };
 
 // Statistics over the outputs of a weight in groups of 16: `moved` counts those of `outputs` that int8 rounding changed
@@ -48,12 +50,13 @@ struct RoundingStatistics {
 };
 
 // y = x W^T for one weight matrix [n, k], or for several of equal k stacked along n (Q, K and V; gate and up). Packed
-// for the device when made; const afterwards.
+// for the device when made; const afterwards. With WeightSource::experts it is as many of these, each for itself.
 class Linear {
  public:
   virtual ~Linear() = default;
   virtual std::int64_t n() const noexcept = 0;
   virtual std::int64_t k() const noexcept = 0;
+  virtual std::int64_t experts() const noexcept { return 1; }
   virtual std::size_t packed_bytes() const noexcept = 0;
   virtual std::string description() const = 0;  // format and kernel: "q4_1 (avx512_vnni int8)"
 
@@ -108,12 +111,14 @@ class Backend : public Operations {
   // Must be called after all weights of the model have been made.
   virtual void finish_loading() = 0;
 
-  // Bytes that make_linear() takes for one matrix. Reads nothing.
+  // Bytes that make_linear() takes for one matrix; of experts each takes as many. Reads nothing.
   virtual std::size_t packed_bytes(const quant::QuantFormat& format, std::int64_t rows, std::int64_t cols,
                                    MatmulPrecision precision) const = 0;
   // Upper bound of the backend's own memory in a step of T = `rows` rows of a model with these E and F, and columns in
-  // one order.
-  virtual std::size_t workspace_bytes(std::int64_t rows, std::int64_t hidden, std::int64_t ffn) const noexcept = 0;
+  // one order. `routed`: rows of experts' inputs for each row, the most experts that it chooses; F is then the widest
+  // of MLPs and experts.
+  virtual std::size_t workspace_bytes(std::int64_t rows, std::int64_t hidden, std::int64_t ffn,
+                                      std::int64_t routed) const noexcept = 0;
 
   // Ranks are devices that compute the same step in parallel, each with some rows of some weights. rank() is this one's
   // number, in [0, ranks()).

@@ -32,8 +32,9 @@ class ForwardingBackend : public Backend {
                            MatmulPrecision precision) const override {
     return inner_->packed_bytes(format, rows, cols, precision);
   }
-  std::size_t workspace_bytes(std::int64_t rows, std::int64_t hidden, std::int64_t ffn) const noexcept override {
-    return inner_->workspace_bytes(rows, hidden, ffn);
+  std::size_t workspace_bytes(std::int64_t rows, std::int64_t hidden, std::int64_t ffn,
+                              std::int64_t routed) const noexcept override {
+    return inner_->workspace_bytes(rows, hidden, ffn, routed);
   }
   void gather(const Linear& weight, std::span<const std::int32_t> ids, bool accumulate, DeviceView out) override {
     inner_->gather(weight, ids, accumulate, out);
@@ -49,6 +50,12 @@ class ForwardingBackend : public Backend {
   }
   void attend(const AttendArgs& args, DeviceView out) override { inner_->attend(args, out); }
   void mlp(const Mlp& mlp, DeviceView x, DeviceView out) override { inner_->mlp(mlp, x, out); }
+  void route(const RouteArgs& args, DeviceView logits, DeviceView routes) override {
+    inner_->route(args, logits, routes);
+  }
+  void experts(const Experts& experts, DeviceView x, DeviceView routes, DeviceView out) override {
+    inner_->experts(experts, x, routes, out);
+  }
   void activate(const ActivateArgs& args, DeviceView x, DeviceView out) override { inner_->activate(args, x, out); }
   void add(const AddOptions& options, DeviceView x, DeviceView out) override { inner_->add(options, x, out); }
   void scale(const ScaleOptions& options, DeviceView x) override { inner_->scale(options, x); }

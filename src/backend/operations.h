@@ -7,6 +7,7 @@
 
 #include "backend/device_view.h"
 #include "backend/kv_format.h"
+#include "backend/router.h"
 
 namespace millrace::backend {
 
@@ -31,13 +32,16 @@ enum class Activation {
   kReluSquared,  // max(x, 0)^2
   kQuickGelu,    // x sigmoid(1.702 x)
   kXielu,        // with ActivationParameters, arXiv:2411.13010
+  // Gated only, of gate g and up u: g' sigmoid(alpha g') (u' + shift), g' = min(g, limit), u' = u in [-limit, limit].
+  kClampedSwiglu,
 };
 
 // kXielu is, for x > 0: alpha_p x^2 + beta x; else alpha_n (expm1(min(x, eps)) - x) + beta x. Where a
 // file holds alphas in front of a softplus, these are behind it.
 struct ActivationParameters {
   float alpha_p = 0.0f, alpha_n = 0.0f, beta = 0.0f;
-  float eps = 0.0f;  // at most 0
+  float eps = 0.0f;                                // at most 0
+  float alpha = 0.0f, limit = 0.0f, shift = 0.0f;  // of kClampedSwiglu
 };
 
 // The rows of one sequence in a step: rows [first_row, first_row + n_rows) are its tokens at positions [first_position,
@@ -87,8 +91,8 @@ struct HeadNorm {
   bool after_rotation = false;
 };
 
-// The operations of a layer before attention: norm, projections, clipping, norms of queries and keys, rotation, storing
-// keys and values.
+// The operations of a layer before attention: norm, projections, norms of all queries and all keys, clipping, norms of
+// heads, rotation, storing keys and values.
 struct AttentionInputs {
   Norm norm;                    // of the residual
   const Linear* qkv = nullptr;  // [H*Dk + K*Dk + K*Dv, E]
@@ -116,6 +120,27 @@ struct Mlp {
   const Linear* down = nullptr;  // [E, F]
   DeviceAddress down_bias;
   bool accumulate = true;  // out += instead of out =
+};
+
+// How the experts of each row are chosen; see router.h.
+struct RouteArgs {
+  Routing routing;
+  DeviceAddress bias;  // [experts] f32 or null, of the choice alone
+};
+
+// The feed-forward networks of experts, of which each row goes through k: f = the sum over the chosen experts e, in the
+// order of choice, of weight_e * down_e(activation(gate_e(x)) * up_e(x)).
+struct Experts {
+  const Linear* up = nullptr;  // of each expert [F, E] or, gated, gate and up stacked [2F, E]; as WeightSource::experts
+  DeviceAddress up_bias;       // [experts, F or 2F] f32 or null
+  bool gated = true;
+  Activation activation = Activation::kSilu;
+  ActivationParameters parameters = {};
+  const Linear* down = nullptr;  // of each expert [E, F]
+  DeviceAddress down_bias;       // [experts, E] f32 or null
+  bool scale_inputs = false;     // the weights are factors of x instead of outputs
+  bool accumulate = true;        // out += instead of out =
+  DeviceAddress census;          // [experts] u32 or null: how many rows of the step chose each
 };
 
 struct ActivateArgs {
@@ -170,6 +195,12 @@ class Operations {
   virtual void attend(const AttendArgs& args, DeviceView out) = 0;
   // x [T, E]; out [T, E] may be x if the result is added.
   virtual void mlp(const Mlp& mlp, DeviceView x, DeviceView out) = 0;
+
+  // Chooses k of E experts for each row of logits [T, E]. routes [T, 2k]: the numbers of the experts as int32, then
+  // their weights.
+  virtual void route(const RouteArgs& args, DeviceView logits, DeviceView routes) = 0;
+  // x [T, E]; routes [T, 2k] of route(); out [T, E] must not be x.
+  virtual void experts(const Experts& experts, DeviceView x, DeviceView routes, DeviceView out) = 0;
 
   // out [T, F] = activation(x), x [T, F]; gated: activation(gate) * up, x [T, 2F] with gate in front. out may begin
   // where x does.

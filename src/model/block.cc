@@ -4,10 +4,10 @@
 
 namespace millrace::model {
 
-std::size_t Block::weight_bytes_per_token() const noexcept {
+double Block::weight_bytes(double) const noexcept {
   std::size_t bytes = 0;
   for (const backend::Linear* linear : linears()) bytes += linear->packed_bytes();
-  return bytes;
+  return static_cast<double>(bytes);
 }
 
 const BlockKind& kind_of(const BlockSpec& block) {
@@ -38,7 +38,7 @@ std::int64_t tensor_row(const BlockWeight& weight, std::int64_t i) noexcept {
 std::vector<BlockWeight> block_weights(const BlockSpec& block, const ModelSpec& spec, const HasTensor& has) {
   std::vector<BlockWeight> all = kind_of(block).weights(block, spec, has);
   for (BlockWeight& weight : all) {
-    if (weight.cols > 0) weight.bias = bias_rule(spec);
+    if (weight.cols > 0 && weight.experts == 0 && weight.bias == BiasRule::kNone) weight.bias = bias_rule(spec);
   }
   const BlockOutput& output = block.output;
   const auto add = [&](const std::string& name, const NormSpec& norm) {

@@ -58,8 +58,9 @@ class Block {
   virtual void run(backend::Backend& backend, const BlockRows& rows, const backend::KvPages& pages) const = 0;
   // Every weight matrix of the block.
   virtual std::vector<backend::Linear*> linears() const = 0;
-  // Bytes of weights read for each token: all, unless the block chooses among them.
-  virtual std::size_t weight_bytes_per_token() const noexcept;
+  // Bytes of weights that a step of so many rows reads: all, unless rows choose among them; then what is expected of
+  // rows that choose at random.
+  virtual double weight_bytes(double rows) const noexcept;
 };
 
 // Work of computing one token. A multiply and an add are two operations. Norms, rotations and activations, which are
@@ -73,7 +74,7 @@ struct BlockWork {
 struct BlockWorkspace {
   // Widths of its parts of RowSpace, in f32 columns, in the order in which run() takes them.
   std::vector<std::int64_t> columns;
-  std::int64_t ffn = 0;  // F; see Backend::workspace_bytes
+  std::int64_t ffn = 0, routed = 0;  // see Backend::workspace_bytes
 };
 
 // The rows of a tensor that make one weight: runs of `run` rows, `stride` rows apart, the first at `first`.
@@ -119,12 +120,19 @@ struct BlockWeight {
   std::int64_t head_rows = 0;                 // of a head's norm: values of one head
   bool to_residual = false;                   // its output is added to the residual
   bool whole_name = false;
+  // Of each of so many experts: one tensor for each, whose number stands for `[]` in the name, or a stack [experts,
+  // rows, cols] or, with inputs_first, [experts, cols, rows]. 0: it is one weight.
+  std::int64_t experts = 0;
+  bool inputs_first = false;
+  bool exact = false;               // multiplied in f32, whatever the precision of others
   bool unit_rows = false;           // loading makes each row a unit vector
   float offset = 0.0f;              // of a norm: what is added to the stored weights
-  BiasRule bias = BiasRule::kNone;  // a bias has the rows of its weight
+  BiasRule bias = BiasRule::kNone;  // a bias has the rows of its weight; kNone of a matrix: the rule of the spec
+  std::string bias_name = {};       // the whole name of the bias; empty: `name` and ".bias"
 
   std::int64_t tensor_rows() const noexcept { return slice.whole() ? rows : slice.of; }
   std::string tensor() const { return whole_name ? name : name + ".weight"; }
+  std::string bias_tensor() const { return bias_name.empty() ? name + ".bias" : bias_name; }
 };
 // The rule of every linear weight of the layers.
 BiasRule bias_rule(const ModelSpec& spec) noexcept;
@@ -133,8 +141,8 @@ BlockWeight norm_weight(std::string role, const std::string& name, std::int64_t 
 // The row of the tensor that is row i of the weight.
 std::int64_t tensor_row(const BlockWeight& weight, std::int64_t i) noexcept;
 
-// Whether the file has a tensor of that name. Where a family has alternatives, such as Q, K and V apart or as one, the
-// tensors that exist decide.
+// Whether the file has a tensor of that name, with ".weight" or without. Where a family has alternatives, such as Q, K
+// and V apart or as one, the tensors that exist decide.
 using HasTensor = std::function<bool(const std::string& pattern)>;
 
 // A kind of block. Each is a file in blocks/. All functions but load() depend on the spec alone.
@@ -146,7 +154,7 @@ struct BlockKind {
   std::string (*key)(const BlockSpec& block);
   // What it stores for each token; nothing: no keys and values.
   std::optional<kv::KvNeed> (*kv)(const BlockSpec& block);
-  BlockWorkspace (*workspace)(const BlockSpec& block);
+  BlockWorkspace (*workspace)(const BlockSpec& block, const ModelSpec& spec);
   BlockWork (*work)(const BlockSpec& block, const ModelSpec& spec);
   std::vector<BlockWeight> (*weights)(const BlockSpec& block, const ModelSpec& spec, const HasTensor& has);
   // Reads the weights. Throws LoadError naming tensor, expected and found shape.

@@ -29,12 +29,13 @@ std::vector<float> in_order(std::vector<float> values, const std::vector<std::in
 }  // namespace
 
 backend::WeightSource BlockLoader::source(const BlockWeight& weight) {
-  return weights_.linear(name(weight.name) + ".weight", weight);
+  return weights_.linear(name(weight.tensor()), weight);
 }
 
 std::vector<float> BlockLoader::bias(const BlockWeight& weight) {
-  const std::string full = name(weight.name) + ".bias";
-  if (bias_rule(spec_) == BiasRule::kIfPresent && !weights_.has(full)) return {};
+  const std::string full = name(weight.bias_tensor());
+  const BiasRule rule = weight.bias == BiasRule::kNone ? bias_rule(spec_) : weight.bias;
+  if (rule == BiasRule::kIfPresent && !weights_.has(full)) return {};
   return weights_.vector(full, weight);
 }
 
@@ -46,6 +47,25 @@ Product BlockLoader::product(std::span<const BlockWeight> stacked) {
     biases.push_back(bias(weight));
   }
   return pack(std::move(sources), std::move(biases), stacked);
+}
+
+Product BlockLoader::experts(std::span<const BlockWeight> stacked) {
+  Product product;
+  std::vector<backend::WeightSource> sources;
+  for (const BlockWeight& weight : stacked) sources.push_back(weights_.experts(name(weight.tensor()), weight));
+  product.weight = backend_.make_linear(std::move(sources), precision_);
+  if (stacked.front().bias == BiasRule::kNone) return product;
+  const auto n = static_cast<std::size_t>(product.weight->n());
+  std::vector<float> biases(n * static_cast<std::size_t>(stacked.front().experts));
+  std::size_t at = 0;
+  for (const BlockWeight& weight : stacked) {
+    const std::vector<float> all = weights_.expert_vectors(name(weight.bias_tensor()), weight);
+    const auto rows = static_cast<std::size_t>(weight.rows);
+    for (std::size_t i = 0; i < all.size(); ++i) biases[i / rows * n + at + i % rows] = all[i];
+    at += rows;
+  }
+  product.bias = backend_.make_vector(biases);
+  return product;
 }
 
 BlockLoader::Chain BlockLoader::chain(std::span<const BlockWeight> up, const BlockWeight& down) {
@@ -64,7 +84,8 @@ BlockLoader::Chain BlockLoader::chain(std::span<const BlockWeight> up, const Blo
 
 Product BlockLoader::pack(std::vector<backend::WeightSource> sources, std::vector<std::vector<float>> biases,
                           std::span<const BlockWeight> stacked) {
-  return {.weight = backend_.make_linear(std::move(sources), precision_),
+  const auto precision = stacked.front().exact ? backend::MatmulPrecision::kF32 : precision_;
+  return {.weight = backend_.make_linear(std::move(sources), precision),
           .bias = backend_.make_vector(stack(std::move(biases), stacked))};
 }
 

@@ -29,10 +29,14 @@ class BlockLoader {
 
   const ModelSpec& spec() const noexcept { return spec_; }
   backend::Backend& backend() const noexcept { return backend_; }
-  bool has(const std::string& pattern) const { return weights_.has(name(pattern) + ".weight"); }
+  bool has(const std::string& pattern) const {
+    return weights_.has(name(pattern) + ".weight") || weights_.has(name(pattern));
+  }
   // The matrices stacked along their outputs. If only some have biases, the others get zeros.
   Product product(std::span<const BlockWeight> stacked);
   Product product(const BlockWeight& weight) { return product(std::span(&weight, 1)); }
+  // The matrices of experts, stacked as above for each expert.
+  Product experts(std::span<const BlockWeight> stacked);
   // Two products in sequence, down(f(up(x))) with an elementwise f. If the file stores the columns of `down` in another
   // order, the outputs of `up` are computed in that order, so that no value must be moved in a step.
   struct Chain {

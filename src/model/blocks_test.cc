@@ -346,17 +346,17 @@ TEST(BlockKinds, AreInTheTableOnceAndSayTheSameOfTheirWeightsAndWork) {
 TEST(BlockKinds, SayWhatTheyKeepAndNeed) {
   const BlockSpec attention(AttentionParams{.heads = 6, .kv_heads = 2, .head_dim = 20, .window = 7});
   EXPECT_EQ(kind_of(attention).kv(attention), (kv::KvNeed{.kv_heads = 2, .key_dim = 20, .value_dim = 20, .window = 7}));
-  EXPECT_EQ(kind_of(attention).workspace(attention).columns, (std::vector<std::int64_t>{200, 120}));
+  EXPECT_EQ(kind_of(attention).workspace(attention, {}).columns, (std::vector<std::int64_t>{200, 120}));
   const BlockSpec values(AttentionParams{.heads = 6, .kv_heads = 2, .head_dim = 20, .value_dim = 12});
   EXPECT_EQ(kind_of(values).kv(values), (kv::KvNeed{.kv_heads = 2, .key_dim = 20, .value_dim = 12}));
-  EXPECT_EQ(kind_of(values).workspace(values).columns, (std::vector<std::int64_t>{120 + 40 + 24, 72}));
+  EXPECT_EQ(kind_of(values).workspace(values, {}).columns, (std::vector<std::int64_t>{120 + 40 + 24, 72}));
   for (const std::int64_t window : {0, 5, 9}) {
     const BlockSpec chunked(AttentionParams{.heads = 6, .kv_heads = 2, .head_dim = 20, .window = window, .chunk = 7});
     EXPECT_EQ(kind_of(chunked).kv(chunked)->window, window == 5 ? 5 : 7);
   }
   const BlockSpec mlp(MlpParams{.width = 64});
   EXPECT_EQ(kind_of(mlp).kv(mlp), std::nullopt);
-  EXPECT_EQ(kind_of(mlp).workspace(mlp).ffn, 64);
+  EXPECT_EQ(kind_of(mlp).workspace(mlp, {}).ffn, 64);
 }
 
 }  // namespace

@@ -10,12 +10,13 @@ StackWorkspace stack_workspace(const ModelSpec& spec) {
     const bool parallel = layer.residual == ResidualForm::kParallel;
     const auto n_blocks = static_cast<std::int64_t>(layer.blocks.size());
     for (const BlockSpec& block : layer.blocks) {
-      const BlockWorkspace needed = kind_of(block).workspace(block);
+      const BlockWorkspace needed = kind_of(block).workspace(block, spec);
       const std::int64_t outputs = parallel ? n_blocks : block.output.plain() || block.output.replaces ? 0 : 1;
       std::int64_t columns = outputs * RowSpace::padded(spec.hidden_size);
       for (const std::int64_t part : needed.columns) columns += RowSpace::padded(part);
       most.columns = std::max(most.columns, columns);
       most.ffn = std::max(most.ffn, needed.ffn);
+      most.routed = std::max(most.routed, needed.routed);
     }
   }
   return most;
@@ -106,10 +107,10 @@ std::vector<backend::Linear*> LayerStack::linears() const {
   return all;
 }
 
-std::size_t LayerStack::weight_bytes_per_token() const noexcept {
-  std::size_t bytes = 0;
+double LayerStack::weight_bytes(double rows) const noexcept {
+  double bytes = 0.0;
   for (const Layer& layer : layers_) {
-    for (const Entry& entry : layer.entries) bytes += entry.block->weight_bytes_per_token();
+    for (const Entry& entry : layer.entries) bytes += entry.block->weight_bytes(rows);
   }
   return bytes;
 }

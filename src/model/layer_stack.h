@@ -12,8 +12,8 @@ namespace millrace::model {
 
 // Memory that the blocks of a model need for a step besides the residual stream.
 struct StackWorkspace {
-  std::int64_t columns = 0;  // f32 columns for each row of a step: the maximum over blocks
-  std::int64_t ffn = 0;      // the largest F (Backend::workspace_bytes)
+  std::int64_t columns = 0;          // f32 columns for each row of a step: the maximum over blocks
+  std::int64_t ffn = 0, routed = 0;  // the largest (Backend::workspace_bytes)
 };
 StackWorkspace stack_workspace(const ModelSpec& spec);
 
@@ -30,8 +30,8 @@ class LayerStack {
   // values in the store, which must be made for kv_needs(spec).
   void run(backend::Backend& backend, std::int64_t layer, const BlockRows& rows, const kv::KvStore& store) const;
 
-  std::vector<backend::Linear*> linears() const;  // each once, in the order in which they run
-  std::size_t weight_bytes_per_token() const noexcept;
+  std::vector<backend::Linear*> linears() const;    // each once, in the order in which they run
+  double weight_bytes(double rows) const noexcept;  // see Block
   // Format and kernel of the largest matrix of the first layer's last block, as text for people.
   std::string description() const;
 

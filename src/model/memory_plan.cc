@@ -18,21 +18,26 @@ class PackedWeights {
     for (const MatrixInfo& matrix : weights.matrices()) formats_.emplace(matrix.name, matrix.format);
   }
 
+  // `name` is the tensor's.
   void add(const std::string& name, const BlockWeight& weight) {
-    const auto stored = formats_.find(name + ".weight");
+    const auto stored = formats_.find(WeightLoader::expert_name(name, 0));
     if (weight.cols == 0 || stored == formats_.end()) return;
     if (weight.unit_rows) return add_computed(weight.rows, weight.cols);
-    bytes_ += backend_.packed_bytes(*stored->second, weight.rows + weight.zero_rows, weight.cols + weight.zero_cols,
-                                    precision_);
+    const auto precision = weight.exact ? backend::MatmulPrecision::kF32 : precision_;
+    const std::size_t of_one = backend_.packed_bytes(*stored->second, weight.rows + weight.zero_rows,
+                                                     weight.cols + weight.zero_cols, precision);
+    bytes_ += static_cast<std::size_t>(std::max<std::int64_t>(1, weight.experts)) * of_one;
   }
   void add(const LayerSpec& layer, std::int64_t index, const ModelSpec& spec) {
     const auto named = [&](const std::string& pattern) {
       return spec.names.in_file(WeightLoader::layer_name(pattern, index));
     };
-    const auto has = [&](const std::string& pattern) { return formats_.contains(named(pattern) + ".weight"); };
+    const auto has = [&](const std::string& pattern) {
+      return formats_.contains(named(pattern) + ".weight") || formats_.contains(named(pattern));
+    };
     for (const BlockSpec& block : layer.blocks) {
       for (const BlockWeight& weight : block_weights(block, spec, has)) {
-        add(named(weight.name), weight);
+        add(named(weight.tensor()), weight);
       }
     }
   }
@@ -77,9 +82,10 @@ std::uint64_t kv_bytes_per_token(const ModelSpec& spec, DType dtype, const backe
 
 MemoryPlan plan_memory(const CheckpointWeights& stored, const ModelSpec& spec, const backend::Backend& backend,
                        const MemoryPlanOptions& options) {
+  const StackWorkspace stack = stack_workspace(spec);
   PackedWeights weights(stored, backend, options.precision);
   for (const BlockWeight& weight : outer_weights(spec)) {
-    weights.add(spec.names.in_file(weight.name), weight);
+    weights.add(spec.names.in_file(weight.tensor()), weight);
   }
   for (std::size_t i = 0; i < spec.layers.size(); ++i) {
     weights.add(spec.layers[i], static_cast<std::int64_t>(i), spec);
@@ -91,7 +97,7 @@ MemoryPlan plan_memory(const CheckpointWeights& stored, const ModelSpec& spec, c
   plan.weights = weights.bytes();
   plan.kv = kv_bytes(spec, backend, options);
   plan.workspace = activation_bytes(spec, options.step_tokens) +
-                   backend.workspace_bytes(options.step_tokens, spec.hidden_size, stack_workspace(spec).ffn);
+                   backend.workspace_bytes(options.step_tokens, spec.hidden_size, stack.ffn, stack.routed);
   return plan;
 }
 

@@ -37,9 +37,15 @@ using Expected = std::map<std::string, ExpectedTensor>;  // by the name in the f
 
 void expect(const BlockWeight& weight, std::int64_t layer, const WeightNames& names, Expected& expected) {
   const auto in_file = [&](const std::string& name) { return names.in_file(WeightLoader::layer_name(name, layer)); };
-  expected[in_file(weight.tensor())] = {weight.tensor_rows() * std::max<std::int64_t>(1, weight.cols)};
+  const bool apart = weight.tensor().find("[]") != std::string::npos;
+  const std::int64_t stacked = apart ? 1 : std::max<std::int64_t>(1, weight.experts);
+  const std::int64_t values = stacked * weight.tensor_rows();
+  for (std::int64_t e = 0; e < (apart ? weight.experts : 1); ++e) {
+    expected[WeightLoader::expert_name(in_file(weight.tensor()), e)] = {values *
+                                                                        std::max<std::int64_t>(1, weight.cols)};
+  }
   if (weight.bias == BiasRule::kNone) return;
-  expected[in_file(weight.name + ".bias")] = {weight.tensor_rows(), weight.bias == BiasRule::kRequired};
+  expected[in_file(weight.bias_tensor())] = {values, weight.bias == BiasRule::kRequired};
 }
 
 Expected expected_tensors(const ModelSpec& spec, const Checkpoint& checkpoint) {
@@ -49,7 +55,8 @@ Expected expected_tensors(const ModelSpec& spec, const Checkpoint& checkpoint) {
     if (!spec.layers[i].has_weights()) continue;
     const auto layer = static_cast<std::int64_t>(i);
     const HasTensor has = [&](const std::string& pattern) {
-      return checkpoint.find(spec.names.in_file(WeightLoader::layer_name(pattern, layer)) + ".weight") != nullptr;
+      const std::string name = spec.names.in_file(WeightLoader::layer_name(pattern, layer));
+      return checkpoint.find(name + ".weight") != nullptr || checkpoint.find(name) != nullptr;
     };
     for (const BlockSpec& block : spec.layers[i].blocks) {
       for (const BlockWeight& weight : block_weights(block, spec, has)) expect(weight, layer, spec.names, expected);

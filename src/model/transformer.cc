@@ -322,8 +322,8 @@ void Transformer::set_int8x2(std::span<const std::string> weights) {
   }
 }
 
-std::size_t Transformer::weight_bytes_per_token() const noexcept {
-  return head().packed_bytes() + layers_->weight_bytes_per_token();
+double Transformer::weight_bytes(double rows) const noexcept {
+  return static_cast<double>(head().packed_bytes()) + layers_->weight_bytes(rows);
 }
 
 std::size_t Transformer::weight_bytes() const noexcept {

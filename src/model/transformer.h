@@ -69,7 +69,7 @@ class Transformer {
   void set_int8x2(std::span<const std::string> weights);  // see backend::Linear
 
   // Bytes of weights read for each decoded token: all but the embedding table, unless the output head is tied to it.
-  std::size_t weight_bytes_per_token() const noexcept;
+  double weight_bytes(double rows) const noexcept;
   std::size_t weight_bytes() const noexcept;
   // Format and kernel of the largest weights, as text for people: "q4_1 (avx512_vnni int8)".
   std::string description() const;

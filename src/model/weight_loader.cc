@@ -108,12 +108,16 @@ std::uint64_t WeightLoader::bytes() const noexcept {
   return all;
 }
 
-std::shared_ptr<const StoredWeight> WeightLoader::open(const std::string& file_name, std::int64_t rows,
-                                                       std::int64_t cols, bool transposed) {
+std::string WeightLoader::expert_name(const std::string& pattern, std::int64_t expert) {
+  const std::size_t at = pattern.find("[]");
+  return at == std::string::npos ? pattern : pattern.substr(0, at) + std::to_string(expert) + pattern.substr(at + 2);
+}
+
+std::shared_ptr<const StoredWeight> WeightLoader::open(const std::string& file_name, const MatrixShape& shape) {
   std::weak_ptr<const StoredWeight>& known = opened_[file_name];
   std::shared_ptr<const StoredWeight> weight = known.lock();
   if (weight) return weight;
-  weight = weights_.open(file_name, rows, cols, transposed);
+  weight = weights_.open(file_name, shape);
   known = weight;
   for (const RawTensor* tensor : weight->tensors) use(*tensor);
   return weight;
@@ -122,7 +126,7 @@ std::shared_ptr<const StoredWeight> WeightLoader::open(const std::string& file_n
 backend::WeightSource WeightLoader::linear(const std::string& name, std::int64_t rows, std::int64_t cols,
                                            bool transposed) {
   const std::string file_name = spec_.names.in_file(name);
-  const auto weight = open(file_name, rows, cols, transposed);
+  const auto weight = open(file_name, {.rows = rows, .cols = cols, .inputs_first = transposed});
   backend::WeightSource source{.name = file_name, .format = weight->format, .rows = rows, .cols = cols, .read = {}};
   source.read = [weight](std::int64_t first, std::int64_t count, std::span<std::byte> out) {
     weight->read(first, count, out);
@@ -146,6 +150,56 @@ backend::WeightSource WeightLoader::of_file(const std::string& name, const Block
   std::vector<std::int32_t> order;
   for (std::int64_t i = 0; i < weight.rows; ++i) order.push_back(static_cast<std::int32_t>(tensor_row(weight, i)));
   return with_rows(std::move(source), std::move(order));
+}
+
+backend::WeightSource WeightLoader::experts(const std::string& name, const BlockWeight& weight) {
+  const bool apart = name.find("[]") != std::string::npos;
+  const std::string file_name = spec_.names.in_file(name);
+  const MatrixShape shape{.rows = weight.tensor_rows(),
+                          .cols = weight.cols,
+                          .inputs_first = weight.inputs_first,
+                          .experts = apart ? 0 : weight.experts};
+  std::vector<std::shared_ptr<const StoredWeight>> stored;
+  for (std::int64_t e = 0; e < (apart ? weight.experts : 1); ++e) {
+    stored.push_back(open(expert_name(file_name, e), shape));
+    if (!stored.back()->columns.empty() || stored.back()->format != stored.front()->format) {
+      throw_load_error(ErrorCode::kUnsupported, expert_name(file_name, e),
+                       "tensor '{}' has another format than other experts, or columns in an order of its own, which "
+                       "is not supported of experts",
+                       expert_name(file_name, e));
+    }
+  }
+  backend::WeightSource source{.name = weight.slice.whole() ? file_name : file_name + " " + weight.role,
+                               .format = stored.front()->format,
+                               .rows = weight.rows,
+                               .cols = weight.cols,
+                               .read = {},
+                               .experts = weight.experts};
+  source.read = [stored, slice = weight.slice, rows = weight.rows, of = weight.tensor_rows(),
+                 row_bytes = source.format->row_bytes(weight.cols)](std::int64_t first, std::int64_t count,
+                                                                    std::span<std::byte> out) {
+    const std::int64_t expert = first / rows, local = first % rows;  // all of one expert
+    const StoredWeight& from = *stored[stored.size() == 1 ? 0 : static_cast<std::size_t>(expert)];
+    const std::int64_t base = stored.size() == 1 ? expert * of : 0;
+    if (slice.whole()) return from.read(base + local, count, out);
+    std::vector<std::int32_t> order;
+    for (std::int64_t i = local; i < local + count; ++i) order.push_back(static_cast<std::int32_t>(slice.row(i)));
+    const auto read = [&](std::int64_t row, std::int64_t n, std::span<std::byte> to) { from.read(base + row, n, to); };
+    read_rows(read, row_bytes, order, out);
+  };
+  return source;
+}
+
+std::vector<float> WeightLoader::expert_vectors(const std::string& name, const BlockWeight& weight) {
+  const std::vector<float> all =
+      read(require_tensor(checkpoint_, spec_.names.in_file(name), Shape{weight.experts, weight.tensor_rows()}));
+  std::vector<float> values;
+  for (std::int64_t e = 0; e < weight.experts; ++e) {
+    for (std::int64_t i = 0; i < weight.rows; ++i) {
+      values.push_back(all[static_cast<std::size_t>(e * weight.tensor_rows() + weight.slice.row(i))]);
+    }
+  }
+  return values;
 }
 
 backend::WeightSource WeightLoader::with_rows(backend::WeightSource source, std::vector<std::int32_t> order) {
@@ -182,6 +236,7 @@ backend::WeightSource WeightLoader::with_unit_rows(backend::WeightSource source)
 std::vector<float> WeightLoader::vector(const std::string& name, std::int64_t n) {
   const RawTensor* found = checkpoint_.find(spec_.names.in_file(name));
   if (n == 1 && found != nullptr && found->shape.rank() == 0) return read(*found);  // a number
+  if (found != nullptr && found->shape == Shape{1, n}) return read(*found);
   return read(require_tensor(checkpoint_, spec_.names.in_file(name), Shape{n}));
 }
 

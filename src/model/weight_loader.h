@@ -27,11 +27,17 @@ class WeightLoader {
   static std::string layer_name(const std::string& pattern, std::int64_t layer);
 
   bool has(const std::string& name) const { return weights_.has(spec_.names.in_file(name)); }
+  // `pattern` with the expert's number in place of `[]`.
+  static std::string expert_name(const std::string& pattern, std::int64_t expert);
   // A linear weight [rows, cols] for the backend to pack. `transposed`: it is stored as [cols, rows] if it is one
   // tensor.
   backend::WeightSource linear(const std::string& name, std::int64_t rows, std::int64_t cols, bool transposed = false);
   // A weight of a block, with the rows that the spec says, of the tensor `name`, and its rows and columns of zeros.
   backend::WeightSource linear(const std::string& name, const BlockWeight& weight);
+  // The matrices of a weight's experts: of the tensors of that pattern, or of a stack.
+  backend::WeightSource experts(const std::string& name, const BlockWeight& weight);
+  // Values for the rows of each expert, expert by expert: of a tensor [experts, rows].
+  std::vector<float> expert_vectors(const std::string& name, const BlockWeight& weight);
   // The same matrix with row order[i] as row i; an empty order changes nothing. With it, the outputs of one weight come
   // in the order in which another takes its inputs (WeightSource::columns).
   static backend::WeightSource with_rows(backend::WeightSource source, std::vector<std::int32_t> order);
@@ -57,8 +63,7 @@ class WeightLoader {
   backend::WeightSource of_file(const std::string& name, const BlockWeight& weight);
   void use(const checkpoint::RawTensor& tensor);
   std::vector<float> read(const checkpoint::RawTensor& tensor);
-  std::shared_ptr<const StoredWeight> open(const std::string& file_name, std::int64_t rows, std::int64_t cols,
-                                           bool transposed);
+  std::shared_ptr<const StoredWeight> open(const std::string& file_name, const MatrixShape& shape);
 
   const checkpoint::Checkpoint& checkpoint_;
   const ModelSpec& spec_;

@@ -39,7 +39,7 @@ app::ServingEngine ModelRun::make_engine(const app::EngineFlags& flags, std::int
 std::int64_t ModelRun::block_tokens() const { return flags_.kv_pages().block_tokens; }
 
 double ModelRun::weight_bytes_per_token() const noexcept {
-  return static_cast<double>(transformer().weight_bytes_per_token());
+  return transformer().weight_bytes(1.0);
 }
 
 Json ModelRun::new_report(std::string_view command) const {
@@ -55,7 +55,7 @@ Json ModelRun::new_report(std::string_view command) const {
                      {"kv_cache_dtype", flags_.kv_cache_dtype},
                      {"kv_layout", flags_.kv_layout},
                      {"block_size", block_tokens()},
-                     {"weight_bytes_per_token", transformer().weight_bytes_per_token()},
+                     {"weight_bytes_per_token", transformer().weight_bytes(1.0)},
                      {"operations_per_token", work_.layer_operations() + work_.head_operations()},
                      {"load_seconds", load_seconds_}};
   report["limits"] = json_of(probe_.measured());

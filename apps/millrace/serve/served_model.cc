@@ -96,7 +96,7 @@ server::ModelParts load(const std::string& name, const ModelFlags& flags, const 
   parts.parameters = runtime::parameters_of(*loaded.checkpoint);
   parts.weight_bytes = static_cast<std::int64_t>(loaded.transformer->weight_bytes());
   parts.drafting_bytes = static_cast<std::int64_t>(made.drafting.total());
-  parts.weight_bytes_per_step = static_cast<std::int64_t>(loaded.transformer->weight_bytes_per_token());
+  parts.weight_bytes_per_step = static_cast<std::int64_t>(loaded.transformer->weight_bytes(1.0));
   parts.trained_length = loaded.transformer->spec().context_length;
   parts.hidden_size = loaded.transformer->spec().hidden_size;
   parts.resources = std::move(resources);

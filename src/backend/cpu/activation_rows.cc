@@ -28,7 +28,7 @@ class Layout {
 }  // namespace
 
 ActivationRows::ActivationRows(const ActivationForm& form, std::int64_t rows, std::byte* memory) noexcept
-    : k_(form.k), rows_(rows), orders_(form.orders) {
+    : k_(form.k), rows_(rows), stored_(rows), orders_(form.orders) {
   Layout layout(memory);
   if (form.wants(ActivationType::kF32)) f32_ = layout.take<float>(rows * k_);
   if (form.wants(ActivationType::kBf16)) bf16_ = layout.take<std::uint16_t>(rows * k_);
@@ -89,8 +89,38 @@ Activations ActivationRows::int8_view(const Int8Group* groups, std::int64_t firs
   view.k = k_;
   view.groups = groups;
   if (groups != nullptr) view.groups += view.int8_at(first_row);
-  view.stored_rows = rows_ - tile;
+  view.stored_rows = stored_ - tile;
   return view;
+}
+
+ActivationRows ActivationRows::part(std::int64_t first_row, std::int64_t rows) const noexcept {
+  ActivationRows part = *this;
+  const Activations groups = int8_view(groups_, first_row, rows);
+  part.rows_ = rows;
+  part.stored_ = groups.stored_rows;
+  const auto from = [](auto* array, std::int64_t offset) { return array == nullptr ? nullptr : array + offset; };
+  part.f32_ = from(f32_, first_row * k_);
+  part.bf16_ = from(bf16_, first_row * k_);
+  part.groups_ = from(groups_, groups.int8_at(first_row));
+  part.remainder_ = from(remainder_, groups.int8_at(first_row));
+  return part;
+}
+
+void ActivationRows::copy_row(std::int64_t row, const ActivationRows& from, std::int64_t from_row) const noexcept {
+  const auto n = static_cast<std::size_t>(k_);
+  for (std::size_t i = 0; i < orders_.size(); ++i) {
+    const ActivationRows to = of_order(i), of = from.of_order(i);
+    if (f32_ != nullptr) std::memcpy(to.f32_ + row * k_, of.f32_ + from_row * k_, n * sizeof(float));
+    if (bf16_ != nullptr) std::memcpy(to.bf16_ + row * k_, of.bf16_ + from_row * k_, n * sizeof(std::uint16_t));
+    if (groups_ == nullptr) continue;
+    const Activations here = to.int8_view(to.groups_, 0, rows_), there = of.int8_view(of.groups_, 0, of.rows_);
+    const std::int64_t at = here.int8_at(row), step = here.int8_step(row);
+    const std::int64_t from_at = there.int8_at(from_row), from_step = there.int8_step(from_row);
+    for (std::int64_t g = 0; g < k_ / kGroup; ++g) to.groups_[at + g * step] = of.groups_[from_at + g * from_step];
+    if (remainder_ == nullptr) continue;
+    for (std::int64_t g = 0; g < k_ / kGroup; ++g)
+      to.remainder_[at + g * step] = of.remainder_[from_at + g * from_step];
+  }
 }
 
 Activations ActivationRows::view(std::int64_t first_row, std::int64_t rows) const noexcept {

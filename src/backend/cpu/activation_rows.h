@@ -38,6 +38,10 @@ class ActivationRows {
              std::int64_t n) const noexcept;
   // The rows in the order of PackedLinear::Segment::order, as a view with that order alone.
   ActivationRows of_order(std::size_t order) const noexcept;
+  // Rows [first_row, first_row + rows), under the same condition as view().
+  ActivationRows part(std::int64_t first_row, std::int64_t rows) const noexcept;
+  // Copies a row of activations of the same form.
+  void copy_row(std::int64_t row, const ActivationRows& from, std::int64_t from_row) const noexcept;
   // The rows in the first order. first_row must be a multiple of kTileRows, or all rows must be in one tile.
   Activations view(std::int64_t first_row, std::int64_t rows) const noexcept;
   // What int8 rounding left of x, in int8 again, in the first order. Only if the form has a remainder.
@@ -49,6 +53,7 @@ class ActivationRows {
                       std::span<const std::int32_t> columns) const noexcept;
 
   std::int64_t k_, rows_;
+  std::int64_t stored_;                                // rows from the beginning of the first one's tile on
   std::span<const std::vector<std::int32_t>> orders_;  // of the weight's columns
   std::size_t bytes_of_order_ = 0;                     // one lies behind the other
   // Rows in the first order.

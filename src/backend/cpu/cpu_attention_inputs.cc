@@ -1,4 +1,4 @@
-// Queries, keys and values: norm, product, clipping, norms of heads, rotation, and the keys' and values' way into their
+// Queries, keys and values: norm, product, norms of heads, clipping, rotation, and the keys' and values' way into their
 // pages.
 
 #include <algorithm>
@@ -19,20 +19,20 @@ void write_token(const KvWriter& writer, std::span<const SequenceRows> sequences
   writer.write(*sequence, sequence->first_position + row - sequence->first_row, kv_head, k, v);
 }
 
-// What needs a whole row: clipping, and norms over all heads together.
+// What needs a whole row: norms over all heads together, and clipping behind them.
 bool has_row_work(const HostAttentionInputs& inputs) noexcept {
   const auto whole = [](const HostHeadNorm& n) { return n.norm.weight != nullptr && n.over == HeadNorm::Over::kRow; };
   return inputs.clip > 0.0f || whole(inputs.q_norm) || whole(inputs.k_norm);
 }
 
 void finish_row(const KernelSet& kernels, const HostAttentionInputs& inputs, float* qkv, std::int64_t width) noexcept {
-  if (inputs.clip > 0.0f) kernels.clamp(qkv, width, inputs.clip);
   const auto apply = [&](const HostHeadNorm& n, float* heads, std::int64_t n_heads) {
     if (n.norm.weight == nullptr || n.over != HeadNorm::Over::kRow) return;
     normalise(kernels, n.norm, heads, n_heads * inputs.kv.geometry.key_dim, heads);
   };
   apply(inputs.q_norm, qkv, inputs.heads);
   apply(inputs.k_norm, qkv + inputs.heads * inputs.kv.geometry.key_dim, inputs.kv.geometry.kv_heads);
+  if (inputs.clip > 0.0f) kernels.clamp(qkv, width, inputs.clip);
 }
 
 // Norm and rotation of one head of queries or keys; `number` is the head's.

@@ -6,6 +6,7 @@
 
 #include "backend/backend.h"
 #include "backend/device_kind.h"
+#include "backend/cpu/expert_plan.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/products.h"
 #include "backend/cpu/scratch.h"
@@ -41,13 +42,16 @@ class CpuBackend final : public Backend {
   void finish_loading() override;
   std::size_t packed_bytes(const quant::QuantFormat& format, std::int64_t rows, std::int64_t cols,
                            MatmulPrecision precision) const override;
-  std::size_t workspace_bytes(std::int64_t rows, std::int64_t hidden, std::int64_t ffn) const noexcept override;
+  std::size_t workspace_bytes(std::int64_t rows, std::int64_t hidden, std::int64_t ffn,
+                              std::int64_t routed) const noexcept override;
   void gather(const Linear& weight, std::span<const std::int32_t> ids, bool accumulate, DeviceView out) override;
   void norm(const Norm& norm, std::span<const std::int64_t> rows, DeviceView x, DeviceView out) override;
   void linear(const Linear& weight, const LinearOptions& options, DeviceView x, DeviceView out) override;
   void project_attention(const AttentionInputs& inputs, DeviceView x, DeviceView qkv) override;
   void attend(const AttendArgs& args, DeviceView out) override;
   void mlp(const Mlp& mlp, DeviceView x, DeviceView out) override;
+  void route(const RouteArgs& args, DeviceView logits, DeviceView routes) override;
+  void experts(const Experts& experts, DeviceView x, DeviceView routes, DeviceView out) override;
   void activate(const ActivateArgs& args, DeviceView x, DeviceView out) override;
   void add(const AddOptions& options, DeviceView x, DeviceView out) override;
   void scale(const ScaleOptions& options, DeviceView x) override;
@@ -62,12 +66,19 @@ class CpuBackend final : public Backend {
   void for_each(std::int64_t items, const std::function<void(std::int64_t)>& item) override;
 
  private:
+  struct ExpertStep;
+  RowSource expert_inputs(const TensorView& x, const TensorView& routes, bool scaled);
+  void expert_blocks(const ExpertStep& step, const Products::SharedInput& input, std::int64_t block,
+                     std::size_t inputs_at);
+  void expert_columns(const ExpertStep& step, const Products::SharedInput& input, std::size_t inputs_at);
+
   KernelSet kernels_;
   WeightArena arena_;
   std::unique_ptr<PackedCache> packed_cache_;  // while the model is loaded
   StepPrograms programs_;
   StepProgram* program_;       // the one being recorded
   Scratch hidden_, partials_;  // shared by the workers during an operation
+  ExpertPlan expert_plan_;
   WorkerMemory workers_;
   Products products_;
   std::deque<AttentionPlan> plans_;  // of the attentions recorded; kept for their memory

@@ -67,4 +67,17 @@ HostMlp on_host(const Mlp& mlp) noexcept {
           .accumulate = mlp.accumulate};
 }
 
+HostExperts on_host(const Experts& experts) noexcept {
+  return {.up = experts.up,
+          .up_bias = pointer(experts.up_bias),
+          .gated = experts.gated,
+          .activation = experts.activation,
+          .parameters = experts.parameters,
+          .down = experts.down,
+          .down_bias = pointer(experts.down_bias),
+          .scale_inputs = experts.scale_inputs,
+          .accumulate = experts.accumulate,
+          .census = pointer<std::uint32_t>(experts.census)};
+}
+
 }  // namespace millrace::backend::cpu

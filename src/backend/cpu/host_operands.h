@@ -88,6 +88,18 @@ struct HostMlp {
   bool accumulate = true;
 };
 
+struct HostExperts {
+  const Linear* up = nullptr;
+  const float* up_bias = nullptr;
+  bool gated = true;
+  Activation activation = Activation::kSilu;
+  ActivationParameters parameters = {};
+  const Linear* down = nullptr;
+  const float* down_bias = nullptr;
+  bool scale_inputs = false, accumulate = true;
+  std::uint32_t* census = nullptr;
+};
+
 // The geometry for kernels; the format must be one that check_pages() of kv_layout.h accepts.
 KvGeometry geometry_of(const KvFormat& format) noexcept;
 HostNorm on_host(const Norm& norm) noexcept;
@@ -97,5 +109,6 @@ HostKvPages on_host(const KvPages& pages) noexcept;
 HostAttendArgs on_host(const AttendArgs& args);
 HostAttentionInputs on_host(const AttentionInputs& inputs) noexcept;
 HostMlp on_host(const Mlp& mlp) noexcept;
+HostExperts on_host(const Experts& experts) noexcept;
 
 }  // namespace millrace::backend::cpu

@@ -36,25 +36,28 @@ PackedLinear::PackedLinear(std::vector<WeightSource> sources, const KernelSet& k
     : isa_(kernels.isa) {
   CHECK(!sources.empty());
   k_ = sources.front().cols;
+  experts_ = sources.front().experts;
   std::size_t total = 0;
   for (WeightSource& source : sources) {
     CHECK_EQ(source.cols, k_);
+    CHECK_EQ(source.experts, experts_);
     const LinearKernel& kernel = choose_kernel(kernels, *source.format, k_, precision);
+    const std::size_t of_one = bytes(kernels, *source.format, source.rows, k_, precision);
     segments_.push_back({source.format, &kernel, n_, source.rows, panels_, kernel.panel_bytes(*source.format, k_),
-                         total, order_of(std::move(source.columns)), source.name});
+                         of_one, total, order_of(std::move(source.columns)), source.name});
     if (precision == MatmulPrecision::kInt8x2) set_int8x2(source.name);
     activation_types_ |= 1u << static_cast<int>(kernel.activation);
     panels_ += segments_.back().panels();
-    total += bytes(kernels, *source.format, source.rows, k_, precision);
+    total += static_cast<std::size_t>(experts_) * of_one;
     n_ += source.rows;
   }
   memory_ = arena.take(total);
   for (std::size_t i = 0; i < sources.size(); ++i) {
     const Segment& segment = segments_[i];
-    const std::span<std::byte> panels(memory_.data + segment.offset,
-                                      static_cast<std::size_t>(segment.panels()) * segment.panel_bytes);
-    const std::string layout = fmt::format("{} {} {} {} {}", segment.format->name, segment.kernel->name, segment.rows,
-                                           segment.panel_bytes, kLayoutVersion);
+    const std::span<std::byte> panels(panel(segment, 0, 0), panel(segment, segment.panels(), experts_ - 1));
+    std::string layout = fmt::format("{} {} {} {} {}", segment.format->name, segment.kernel->name, segment.rows,
+                                     segment.panel_bytes, kLayoutVersion);
+    if (experts_ > 1) layout += fmt::format(" {}", experts_);
     if (cache != nullptr && cache->read(sources[i].name, layout, panels, team)) continue;
     pack(sources[i], segment, team);
     if (cache != nullptr) cache->add(sources[i].name, layout, panels);
@@ -79,20 +82,24 @@ void PackedLinear::pack(const WeightSource& source, const Segment& segment, Work
   std::exception_ptr failure;
   std::mutex failure_mutex;
   const std::size_t row_bytes = source.format->row_bytes(k_);
-  team.split(segment.panels(), 1, [&](std::int64_t begin, std::int64_t end) {
+  const std::int64_t panels = segment.panels();
+  team.split(experts_ * panels, 1, [&](std::int64_t begin, std::int64_t end) {
     try {
       std::vector<std::byte> rows;
-      for (std::int64_t p = begin; p < end; p += kPanelsPerRead) {
-        const std::int64_t last = std::min(end, p + kPanelsPerRead);
-        const std::int64_t first_row = p * kPanelRows, n_rows = std::min(source.rows, last * kPanelRows) - first_row;
+      for (std::int64_t p = begin; p < end;) {
+        const std::int64_t expert = p / panels, first = p % panels;
+        const std::int64_t last = std::min({panels, first + kPanelsPerRead, first + end - p});
+        const std::int64_t first_row = first * kPanelRows;
+        const std::int64_t n_rows = std::min(source.rows, last * kPanelRows) - first_row;
         rows.resize(static_cast<std::size_t>(n_rows) * row_bytes);
-        source.read(first_row, n_rows, rows);
-        for (std::int64_t q = p; q < last; ++q) {
-          const std::int64_t row = (q - p) * kPanelRows;
-          auto* out = memory_.data + segment.offset + static_cast<std::size_t>(q) * segment.panel_bytes;
+        source.read(expert * source.rows + first_row, n_rows, rows);
+        for (std::int64_t q = first; q < last; ++q) {
+          const std::int64_t row = (q - first) * kPanelRows;
           segment.kernel->pack(*source.format, rows.data() + static_cast<std::size_t>(row) * row_bytes,
-                               static_cast<int>(std::min<std::int64_t>(kPanelRows, n_rows - row)), k_, out);
+                               static_cast<int>(std::min<std::int64_t>(kPanelRows, n_rows - row)), k_,
+                               panel(segment, q, expert));
         }
+        p += last - first;
       }
     } catch (...) {
       const std::lock_guard lock(failure_mutex);
@@ -124,7 +131,7 @@ void PackedLinear::run(const PanelRange& panels, const Activations& x, const flo
   const Segment& segment = panels.segment;
   const std::int64_t column = panels.begin * kPanelRows;
   LinearArgs args{};
-  args.panels = panel(segment, panels.begin);
+  args.panels = panel(segment, panels.begin, panels.expert);
   args.n_panels = panels.end - panels.begin;
   args.panel_bytes = segment.panel_bytes;
   args.x = x;
@@ -192,7 +199,7 @@ void PackedLinear::multiply(std::int64_t first, std::int64_t last, const Product
     // With two terms the panels are still in a near cache when the second one comes.
     const std::int64_t step = segment.int8x2 || rounding_ ? kInt8x2Panels : end - begin;
     for (std::int64_t p = begin; p < end; p += step) {
-      const PanelRange panels{segment, p, std::min(end, p + step)};
+      const PanelRange panels{segment, p, std::min(end, p + step), product.expert};
       if (rounding_ && segment.kernel->activation == ActivationType::kInt8) {
         count_rounding(panels, product, rounding_[&segment - segments_.data()]);
       }
@@ -206,9 +213,9 @@ void PackedLinear::multiply(std::int64_t first, std::int64_t last, const Product
 
 void PackedLinear::unpack_row(std::int64_t row, float* out) const {
   for (const Segment& segment : segments_) {
-    const std::int64_t local = row - segment.first_row;
+    const std::int64_t local = row % n_ - segment.first_row;
     if (local < 0 || local >= segment.rows) continue;
-    segment.kernel->unpack_row(*segment.format, panel(segment, local / kPanelRows),
+    segment.kernel->unpack_row(*segment.format, panel(segment, local / kPanelRows, row / n_),
                                static_cast<int>(local % kPanelRows), k_, out);
     const std::vector<std::int32_t>& columns = orders_[segment.order];
     if (columns.empty()) return;

@@ -21,10 +21,10 @@ class PackedLinear final : public Linear {
   struct Segment {
     const quant::QuantFormat* format;
     const LinearKernel* kernel;
-    std::int64_t first_row, rows;  // within the stacked output
+    std::int64_t first_row, rows;  // within the stacked output, of one expert
     std::int64_t first_panel;
-    std::size_t panel_bytes, offset;  // bytes; `offset` is within the buffer
-    std::size_t order;                // index of its column order in ActivationForm::orders
+    std::size_t panel_bytes, expert_bytes, offset;  // bytes; `offset` is within the buffer
+    std::size_t order;                              // index of its column order in ActivationForm::orders
     std::string name;
     bool int8x2 = false;  // x is multiplied as two int8 numbers
     std::int64_t panels() const noexcept { return (rows + kPanelRows - 1) / kPanelRows; }
@@ -36,12 +36,13 @@ class PackedLinear final : public Linear {
                WeightArena& arena, PackedCache* cache);
   ~PackedLinear() override;
 
-  // Bytes of one packed source.
+  // Bytes of one packed source, of one expert.
   static std::size_t bytes(const KernelSet& kernels, const quant::QuantFormat& format, std::int64_t rows,
                            std::int64_t cols, MatmulPrecision precision);
 
   std::int64_t n() const noexcept override { return n_; }
   std::int64_t k() const noexcept override { return k_; }
+  std::int64_t experts() const noexcept override { return experts_; }
   std::size_t packed_bytes() const noexcept override { return memory_.size; }
   std::string description() const override;
 
@@ -56,39 +57,41 @@ class PackedLinear final : public Linear {
     return {k_, activation_types_, int8x2_ || rounding_ != nullptr, orders_};
   }
 
-  // The number of panels of all segments; panel numbers below count over all of them.
+  // The number of panels of all segments, of one expert; panel numbers below count over all of them.
   std::int64_t panels() const noexcept { return panels_; }
   // The first output column of a panel; n for panel == panels().
   std::int64_t column(std::int64_t panel) const noexcept;
   struct Product {
     const ActivationRows& x;
-    const float* bias;  // [n] or null
+    const float* bias;  // [n] of the expert or null
     bool accumulate;
     float* out;  // at the first row of x and the first computed column
     std::int64_t out_stride;
+    std::int64_t expert = 0;  // whose panels
   };
   // Computes out = x W^T (+ bias) (+ out) for the columns of the panels [first, last).
   void multiply(std::int64_t first, std::int64_t last, const Product& product) const noexcept;
 
-  // Row `row` of the stacked weight as f32[k].
+  // Row `row` of the stacked weight as f32[k]; those of expert e are n behind those of e - 1.
   void unpack_row(std::int64_t row, float* out) const;
 
   struct Counts;
 
  private:
-  const std::byte* panel(const Segment& segment, std::int64_t index) const noexcept {
-    return memory_.data + segment.offset + static_cast<std::size_t>(index) * segment.panel_bytes;
+  std::byte* panel(const Segment& segment, std::int64_t index, std::int64_t expert) const noexcept {
+    return memory_.data + segment.offset + static_cast<std::size_t>(expert) * segment.expert_bytes +
+           static_cast<std::size_t>(index) * segment.panel_bytes;
   }
   struct PanelRange {
     const Segment& segment;
-    std::int64_t begin, end;
+    std::int64_t begin, end, expert;
   };
   void run(const PanelRange& panels, const Activations& x, const float* bias, bool accumulate, float* out,
            std::int64_t out_stride) const noexcept;
   void count_rounding(const PanelRange& panels, const Product& product, Counts& counts) const noexcept;
   void pack(const WeightSource& source, const Segment& segment, WorkerTeam& team);
   std::size_t order_of(std::vector<std::int32_t> columns);
-  std::int64_t n_ = 0, k_ = 0, panels_ = 0;
+  std::int64_t n_ = 0, k_ = 0, panels_ = 0, experts_ = 1;
   bool int8x2_ = false;                 // of any segment
   std::unique_ptr<Counts[]> rounding_;  // one a segment, while it is taken
   unsigned activation_types_ = 0;       // ActivationForm::types
@@ -97,5 +100,8 @@ class PackedLinear final : public Linear {
   Isa isa_;
   WeightArena::Slice memory_;
 };
+
+// This device's weight.
+inline const PackedLinear& packed(const Linear* linear) noexcept { return static_cast<const PackedLinear&>(*linear); }
 
 }  // namespace millrace::backend::cpu

@@ -280,7 +280,7 @@ std::optional<kv::KvNeed> kv(const BlockSpec& block) {
       .kv_heads = a.kv_heads, .key_dim = a.head_dim, .value_dim = a.value_head_dim(), .window = lookback(a)};
 }
 
-BlockWorkspace workspace(const BlockSpec& block) {
+BlockWorkspace workspace(const BlockSpec& block, const ModelSpec&) {
   const AttentionParams& a = params_of(block);
   BlockWorkspace needed{.columns = {a.qkv_size(), a.output_size()}};
   if (a.gate_size() > 0) needed.columns.push_back(a.gate_size());

@@ -59,7 +59,7 @@ struct AttentionParams {
   bool scales_query = false;            // by position: ModelSpec::query_scale
   float scale = 0.0f;                   // factor of q k^T
   float softcap = 0.0f;                 // scores s become softcap * tanh(s / softcap); 0 = as they are (Gemma 2)
-  float clip = 0.0f;                    // q, k and v are clamped to [-clip, clip] before norms and rotation; 0 = not
+  float clip = 0.0f;                    // q, k and v are clamped to [-clip, clip] behind norms over rows; 0 = not
   float alibi = 0.0f;                   // factor of the slopes of ALiBi (arXiv:2108.12409); 0 = none
   float alibi_max = 8.0f;               // the steepest slope is 2^(-alibi_max / heads)
   bool sinks = false;                   // each head has a logit of no token (arXiv:2309.17453)

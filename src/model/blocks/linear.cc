@@ -49,7 +49,7 @@ std::string linear_key(const BlockSpec& block) {
   return text;
 }
 
-BlockWorkspace linear_workspace(const BlockSpec& block) {
+BlockWorkspace linear_workspace(const BlockSpec& block, const ModelSpec&) {
   const LinearParams& l = linear_params_of(block);
   return {.columns = l.activation ? std::vector<std::int64_t>{l.size} : std::vector<std::int64_t>(), .ffn = 0};
 }

@@ -140,7 +140,7 @@ BlockWork work(const BlockSpec& block, const ModelSpec& spec) {
               2.0 * static_cast<double>(spec.hidden_size) * (m.gated ? 3.0 : 2.0) * static_cast<double>(m.width)};
 }
 
-BlockWorkspace workspace(const BlockSpec& block) {
+BlockWorkspace workspace(const BlockSpec& block, const ModelSpec&) {
   const MlpParams& m = params_of(block);
   if (m.names.sub_norm.empty()) return {.columns = {}, .ffn = computed_width(m)};
   return {.columns = {(m.gated ? 2 : 1) * m.width, m.width}, .ffn = m.width};

@@ -1,5 +1,5 @@
 // HunYuan V1 dense (Tencent): Llama's layer with norms of heads behind the rotation, whose base has a fixed factor.
-#include "model/llama_spec.h"
+#include "model/moe_spec.h"
 
 namespace millrace::model::families {
 
@@ -11,6 +11,7 @@ ModelFamily hunyuan() {
           .defaults = {.norm_eps = 1e-5},
           .spec = [](checkpoint::ConfigView& view, const ModelConfig& config) {
             ModelSpec spec = llama_spec(view, config);
+            refuse_experts(view);  // one is none
             add_head_norms(spec);
             each_attention(spec, [&](AttentionParams& a) {
               a.q_k_norm->after_rotation = true;

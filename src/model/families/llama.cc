@@ -1,7 +1,7 @@
 // Llama 1 to 3.x, SmolLM and SmolLM2 (arXiv:2302.13971, arXiv:2307.09288, arXiv:2407.21783): RMSNorm, rotary embedding,
 // grouped-query attention, SwiGLU. GGUF files of this architecture keep Q and K rows in rotary pairs. GGUF calls
-// Mistral "llama" too.
-#include "model/llama_spec.h"
+// Mistral and Mixtral "llama" too.
+#include "model/moe_spec.h"
 
 namespace millrace::model::families {
 namespace {
@@ -17,9 +17,11 @@ ModelFamily llama() {
           .hf = {"LlamaForCausalLM"},
           .gguf = {"llama"},
           .text_types = {{"llama", kLlamaSizes}, {"emu3_text_model", kEmu3Text}},
+          .fields = moe_fields(),
           .spec = [](checkpoint::ConfigView& view, const ModelConfig& config) {
             ModelSpec spec = llama_spec(view, config);
             if (view.gguf()) keep_rotary_pairs(spec);
+            if (view.gguf() && has_experts(view)) use_experts(spec, read_experts(view, spec));
             return spec;
           }};
 }

@@ -54,7 +54,7 @@ class Source {
     }
     const std::int64_t at = tensor.pair_rows > 0 ? half_row(row, tensor.pair_rows) : row;
     if (tensor.spec.shape.rank() > 1 || tensor.pair_rows == 0) {
-      stream.fill(static_cast<std::uint64_t>(at) * out.size(), tensor.deviation, out);
+      stream.fill(static_cast<std::uint64_t>(tensor.first_row + at) * out.size(), tensor.deviation, out);
       return;
     }
     for (std::size_t i = 0; i < out.size(); ++i) {  // a bias of rows that lie as pairs

@@ -38,6 +38,7 @@ struct SynthTensor {
   std::string stream;  // name of the stream of random numbers; empty = all values are `constant` (norms)
   float constant = 1.0f;
   float deviation = 0.0f;      // standard deviation of the normal distribution
+  std::int64_t first_row = 0;  // of the stream: tensors of experts share one
   std::int64_t pair_rows = 0;  // head_dim if the file stores rotary pairs as adjacent rows, all of a head, else 0
 };
 

@@ -103,7 +103,8 @@ class Layout {
   // `stream` as GGUF calls the weight, whatever the file does. `bias`: also where the family leaves it open.
   void add(const BlockWeight& weight, std::int64_t layer, const std::string& stream, double deviation, bool bias) {
     const bool matrix = weight.cols > 0;
-    const auto* format = matrix && weight.role != "position_embd"  // which no quantizer touches
+    // Neither does any quantizer touch positions and routers.
+    const auto* format = matrix && weight.role != "position_embd" && !weight.exact
                              ? fitting_format(model_.options.format, weight.cols)
                              : quant::find_format("f32");
     SynthTensor tensor{.spec = {.name = WeightLoader::layer_name(weight.tensor(), layer),
@@ -112,14 +113,24 @@ class Layout {
                        .stream = {},
                        .constant = constant_of(weight)};
     if (matrix) tensor.spec.shape = {weight.tensor_rows(), weight.cols};
+    const bool apart = weight.tensor().find("[]") != std::string::npos;
+    if (weight.experts > 0 && !apart) tensor.spec.shape = {weight.experts, weight.tensor_rows(), weight.cols};
     if (matrix || weight.role == "attn_sinks") tensor.stream = stream;
     tensor.deviation = matrix ? static_cast<float>(deviation) : kBiasDeviation;
     tensor.pair_rows = matrix ? weight.rotated_head : 0;
-    push(std::move(tensor));
+    for (std::int64_t e = 0; apart && e < weight.experts; ++e) {
+      SynthTensor one = tensor;
+      one.spec.name = WeightLoader::expert_name(tensor.spec.name, e);
+      one.first_row = e * weight.tensor_rows();
+      push(std::move(one));
+    }
+    if (!apart) push(std::move(tensor));
     if (weight.bias == BiasRule::kNone || (weight.bias == BiasRule::kIfPresent && !bias)) return;
-    push({.spec = {.name = WeightLoader::layer_name(weight.name + ".bias", layer),
+    Shape of_bias{weight.tensor_rows()};
+    if (weight.experts > 0) of_bias = {weight.experts, weight.tensor_rows()};
+    push({.spec = {.name = WeightLoader::layer_name(weight.bias_tensor(), layer),
                    .format = quant::find_format("f32"),
-                   .shape = {weight.tensor_rows()}},
+                   .shape = of_bias},
           .stream = stream + ".bias",
           .deviation = kBiasDeviation,
           .pair_rows = weight.cols > 0 ? weight.rotated_head : 0});

@@ -45,9 +45,89 @@ constexpr SynthShape tiny_gate() {
   return shape;
 }
 
+constexpr SynthShape tiny_qwen3_moe() {
+  SynthShape shape = tiny("tiny-qwen3-moe", "qwen3_moe");
+  shape.norm_eps = 1e-6;
+  shape.ffn = 128;
+  shape.json = R"({"num_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 128, "norm_topk_prob": true})";
+  shape.gguf = R"({"expert_count": 8, "expert_used_count": 2, "expert_feed_forward_length": 128})";
+  return shape;
+}
+// Every second layer looks back on 128 tokens.
+constexpr SynthShape gpt_oss(std::string_view name, std::int64_t layers, std::int64_t vocab) {
+  return {.name = name,
+          .family = "gpt_oss",
+          .hidden = 2880,
+          .layers = layers,
+          .heads = 64,
+          .kv_heads = 8,
+          .head_dim = 64,
+          .ffn = 2880,
+          .context = 131072,
+          .vocab = vocab,
+          .rope_theta = 150000.0,
+          .tied_head = false,
+          .json = R"({"num_local_experts": 32, "num_experts_per_tok": 4, "sliding_window": 128})",
+          .gguf = R"({"expert_count": 32, "expert_used_count": 4, "expert_feed_forward_length": 2880,
+                      "attention.sliding_window": 128})"};
+}
+constexpr SynthShape tiny_gpt_oss() {
+  SynthShape shape = gpt_oss("tiny-gpt-oss", 2, 512);
+  shape.hidden = 256;
+  shape.heads = 4;
+  shape.kv_heads = 2;
+  shape.ffn = 128;
+  shape.context = 2048;
+  shape.json = R"({"num_local_experts": 8, "num_experts_per_tok": 2, "sliding_window": 128})";
+  shape.gguf = R"({"expert_count": 8, "expert_used_count": 2, "expert_feed_forward_length": 128,
+                   "attention.sliding_window": 128})";
+  return shape;
+}
+constexpr SynthShape gpt_oss_20b() {
+  SynthShape shape = gpt_oss("gpt-oss-20b", 24, 201088);
+  shape.like = "gpt-oss-20b";
+  return shape;
+}
+
 constexpr std::array kShapes = {
     tiny("tiny", "llama"),
     tiny_qwen3(),
+    tiny_qwen3_moe(),
+    tiny_gpt_oss(),
+    SynthShape{.name = "qwen3-moe-1b",
+               .family = "qwen3_moe",
+               .hidden = 1024,
+               .layers = 24,
+               .heads = 16,
+               .kv_heads = 8,
+               .head_dim = 64,
+               .ffn = 512,
+               .context = 32768,
+               .vocab = 49152,
+               .rope_theta = 1e6,
+               .norm_eps = 1e-6,
+               .json = R"({"num_experts": 32, "num_experts_per_tok": 8, "moe_intermediate_size": 512,
+                           "norm_topk_prob": true})",
+               .gguf = R"({"expert_count": 32, "expert_used_count": 8, "expert_feed_forward_length": 512})"},
+    SynthShape{.name = "qwen3-30b-a3b",
+               .family = "qwen3_moe",
+               .hidden = 2048,
+               .layers = 48,
+               .heads = 32,
+               .kv_heads = 4,
+               .head_dim = 128,
+               .ffn = 6144,
+               .context = 40960,
+               .vocab = 151936,
+               .rope_theta = 1e6,
+               .norm_eps = 1e-6,
+               .tied_head = false,
+               .json = R"({"num_experts": 128, "num_experts_per_tok": 8, "moe_intermediate_size": 768,
+                           "norm_topk_prob": true})",
+               .gguf = R"({"expert_count": 128, "expert_used_count": 8, "expert_feed_forward_length": 768})",
+               .like = "Qwen3-30B-A3B"},
+    gpt_oss("gpt-oss-4l", 4, 16384),
+    gpt_oss_20b(),
     tiny_values(),
     tiny_sinks(),
     tiny_gate(),

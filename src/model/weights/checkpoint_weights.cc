@@ -61,10 +61,9 @@ bool CheckpointWeights::has(const std::string& name) const {
   return (quantized_ && quantized_->has(name)) || plain_->has(name);
 }
 
-std::unique_ptr<StoredWeight> CheckpointWeights::open(const std::string& name, std::int64_t rows, std::int64_t cols,
-                                                      bool inputs_first) const {
+std::unique_ptr<StoredWeight> CheckpointWeights::open(const std::string& name, const MatrixShape& shape) const {
   const bool quantized = quantized_ && quantized_->has(name);
-  return (quantized ? quantized_ : plain_)->open(name, rows, cols, inputs_first);
+  return (quantized ? quantized_ : plain_)->open(name, shape);
 }
 
 std::span<const MatrixInfo> CheckpointWeights::matrices() const {

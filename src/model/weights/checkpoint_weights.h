@@ -19,10 +19,9 @@ class CheckpointWeights {
 
   bool has(const std::string& name) const;
   // Opens a matrix; see WeightReader::open. Throws LoadError also for an unknown name.
-  std::unique_ptr<StoredWeight> open(const std::string& name, std::int64_t rows, std::int64_t cols,
-                                     bool inputs_first = false) const;
-  // All quantized matrices, then the other tensors of rank 2. Computed in the first call, which reads some tensors.
-  // Throws LoadError.
+  std::unique_ptr<StoredWeight> open(const std::string& name, const MatrixShape& shape) const;
+  // All quantized matrices, then the other tensors of rank 2 and 3, whose rows are those of all matrices together.
+  // Computed in the first call, which reads some tensors. Throws LoadError.
   std::span<const MatrixInfo> matrices() const;
 
  private:

@@ -130,7 +130,7 @@ TEST_P(GptqModel, WeightsAreThoseThatTheToolUnpacks) {
   std::size_t found = 0;
   for (const MatrixInfo& matrix : quantized(weights)) {
     if (!expected.contains(matrix.name)) continue;
-    const auto weight = weights.open(matrix.name, matrix.rows, matrix.cols);
+    const auto weight = weights.open(matrix.name, {.rows = matrix.rows, .cols = matrix.cols});
     EXPECT_EQ(weight->format, matrix.format) << matrix.name;
     EXPECT_EQ(sha256(values_of(*weight, matrix.rows, matrix.cols)), expected[matrix.name]) << matrix.name;
     ++found;
@@ -143,7 +143,7 @@ TEST_P(GptqModel, RowsNeedOnlyTheirRanges) {
   const auto whole = checkpoint::open_checkpoint(Env::system(), GetParam()).or_throw();
   const CheckpointWeights weights(*whole);
   for (const MatrixInfo& matrix : quantized(weights)) {
-    const auto weight = weights.open(matrix.name, matrix.rows, matrix.cols);
+    const auto weight = weights.open(matrix.name, {.rows = matrix.rows, .cols = matrix.cols});
     const std::size_t row_bytes = matrix.format->row_bytes(matrix.cols);
     std::vector<std::byte> all(row_bytes * static_cast<std::size_t>(matrix.rows)), rows(3 * row_bytes);
     weight->read(0, matrix.rows, all);

@@ -54,7 +54,7 @@ struct Broken {
     if (!checkpoint) return checkpoint.error().message;
     try {
       const CheckpointWeights weights(**checkpoint);
-      const auto weight = weights.open(std::string(kName) + ".weight", 64, 96);
+      const auto weight = weights.open(std::string(kName) + ".weight", {.rows = 64, .cols = 96});
       std::vector<std::byte> rows(weight->format->row_bytes(96) * 64);
       weight->read(0, 64, rows);
       return std::string(weight->format->name);

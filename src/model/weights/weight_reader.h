@@ -41,6 +41,15 @@ class StoredWeight {
   virtual std::vector<TensorRange> ranges(std::int64_t first, std::int64_t count) const = 0;
 };
 
+// The matrix that a caller expects.
+struct MatrixShape {
+  std::int64_t rows = 0, cols = 0;
+  bool inputs_first = false;  // the family stores it as [cols, rows] if it is one tensor
+  // The matrices of so many experts, one behind the other, which one tensor [experts, rows, cols] or, with
+  // inputs_first, [experts, cols, rows] has; row r of expert e is row e * rows + r. 0: one matrix.
+  std::int64_t experts = 0;
+};
+
 // A matrix as described by the checkpoint alone.
 struct MatrixInfo {
   std::string name;  // name as if it were one tensor: "model.layers.0.mlp.up_proj.weight"
@@ -54,10 +63,9 @@ class WeightReader {
  public:
   virtual ~WeightReader() = default;
   virtual bool has(const std::string& name) const = 0;
-  // Opens a matrix for which has(name) is true. `inputs_first`: the family stores it as [cols, rows] if it is one
-  // tensor. Throws LoadError naming the tensor that is missing or has another shape or type.
-  virtual std::unique_ptr<StoredWeight> open(const std::string& name, std::int64_t rows, std::int64_t cols,
-                                             bool inputs_first) const = 0;
+  // Opens a matrix for which has(name) is true. Throws LoadError naming the tensor that is missing or has another shape
+  // or type.
+  virtual std::unique_ptr<StoredWeight> open(const std::string& name, const MatrixShape& shape) const = 0;
   // All matrices. Reads only the tensors that the formats depend on. Throws LoadError.
   virtual std::vector<MatrixInfo> matrices() const = 0;
 };

@@ -64,9 +64,8 @@ class GptqReader final : public WeightReader {
     const std::string stem = stem_of(name, kWeight);
     return !stem.empty() && checkpoint_.find_integers(stem + std::string(kCodes)) != nullptr;
   }
-  std::unique_ptr<StoredWeight> open(const std::string& name, std::int64_t rows, std::int64_t cols,
-                                     bool) const override {
-    const GptqTensors stored(checkpoint_, stem_of(name, kWeight), rows, cols);
+  std::unique_ptr<StoredWeight> open(const std::string& name, const MatrixShape& shape) const override {
+    const GptqTensors stored(checkpoint_, stem_of(name, kWeight), shape.rows, shape.cols);
     auto weight = std::make_unique<GptqWeight>(stored, rules_);
     if (weight->zeros_contradict() && !told_.test_and_set()) {
       log::info("{}: qzeros hold zero points as they are, though checkpoint_format says less one", checkpoint_.path);

@@ -1,0 +1,219 @@
+// Mixtures of experts. Rows are sorted by expert; then either each free worker takes an expert, or a block of its rows,
+// through the whole network, or, with few rows, all workers share the columns of every expert. A row's bits depend
+// neither on that nor on the rows beside it; what its experts give is added in the order in which they were chosen.
+
+#include <algorithm>
+#include <bit>
+
+#include "backend/cpu/cpu_backend.h"
+#include "backend/cpu/hidden_columns.h"
+#include "backend/cpu/row_blocks.h"
+#include "base/check.h"
+
+namespace millrace::backend::cpu {
+namespace {
+
+using Group = ExpertPlan::Group;
+
+// Enough blocks for each worker that the last ones do not leave others waiting.
+constexpr std::int64_t kBlocksPerWorker = 4;
+// Outputs of few rows that are kept until all experts have been through: as much as the first cache holds.
+constexpr std::int64_t kOutputValues = 8192;
+
+// Rows of a block of one expert; 0: the workers share the columns.
+std::int64_t expert_block(std::int64_t rows, std::int64_t chosen, std::int64_t workers) noexcept {
+  const std::int64_t pairs = rows * chosen, least = kBlocksPerWorker * workers;
+  if (rows < kTileRows || pairs < least * kTileRows / 2) return 0;
+  return std::clamp(pairs / least / kTileRows * kTileRows, kTileRows, kMaxBlockRows);
+}
+
+// Columns of the output of few rows that a worker computes at a time.
+std::int64_t output_columns(std::int64_t pairs) noexcept {
+  return std::max<std::int64_t>(kGroup, kOutputValues / pairs / kGroup * kGroup);
+}
+
+// Bytes for `rows` rows of experts' hidden layers or inputs, each group by itself.
+std::size_t bytes_of_groups(const ActivationForm& form, std::int64_t rows) noexcept {
+  return static_cast<std::size_t>(rows) * ActivationRows(form, 1, nullptr).bytes();
+}
+
+}  // namespace
+
+// One step's experts, for the phases.
+struct CpuBackend::ExpertStep {
+  HostExperts of;
+  TensorView routes, out;
+  std::int64_t rows, chosen;
+  const ExpertPlan* plan;
+
+  const PackedLinear& up() const noexcept { return packed(of.up); }
+  const PackedLinear& down() const noexcept { return packed(of.down); }
+  // The row of the prepared inputs that a place computes with.
+  std::int64_t input_row(std::int64_t place) const noexcept {
+    const std::int64_t pair = plan->pair(place);
+    return of.scale_inputs ? pair : pair / chosen;
+  }
+  HiddenColumns hidden(std::int64_t expert) const noexcept {
+    return {.up = &up(),
+            .expert = expert,
+            .bias = of.up_bias == nullptr ? nullptr : of.up_bias + expert * up().n(),
+            .width = down().k(),
+            .gated = of.gated,
+            .activation = of.activation,
+            .parameters = of.parameters};
+  }
+  const float* down_bias(std::int64_t expert) const noexcept {
+    return of.down_bias == nullptr ? nullptr : of.down_bias + expert * down().n();
+  }
+  // The hidden layer of a group, of all groups' memory.
+  ActivationRows hidden_rows(const Group& group, std::byte* memory) const noexcept {
+    const ActivationForm form = down().activation_form();
+    return {form, group.count, memory + bytes_of_groups(form, group.first)};
+  }
+  // The rows of a group; in `memory` if they are several.
+  ActivationRows gather(const Group& group, const ActivationRows& from, std::byte* memory) const noexcept {
+    if (group.count == 1) return from.part(input_row(group.first), 1);
+    const ActivationRows rows_of(up().activation_form(), group.count, memory);
+    for (std::int64_t i = 0; i < group.count; ++i) rows_of.copy_row(i, from, input_row(group.first + i));
+    return rows_of;
+  }
+  // Columns [first, first + n) of row t from its experts' outputs; output(place) begins at column `first`. `sum` [n] is
+  // scratch memory.
+  template <typename Output>
+  void add_up(const KernelSet& kernels, std::int64_t t, std::int64_t first, std::int64_t n, const Output& output,
+              float* sum) const noexcept {
+    float* to = out.row(t) + first;
+    float* total = of.accumulate ? sum : to;
+    std::fill_n(total, n, 0.0f);
+    for (std::int64_t j = 0; j < chosen; ++j) {
+      const float weight = of.scale_inputs ? 1.0f : routes.row(t)[chosen + j];
+      kernels.add(output(plan->place(t * chosen + j)), n, weight, total);
+    }
+    if (of.accumulate) kernels.add(sum, n, 1.0f, to);
+  }
+};
+
+void CpuBackend::route(const RouteArgs& args, DeviceView from, DeviceView to) {
+  const TensorView logits = on_host(from), routes = on_host(to);
+  const Router* router = &find_router(args.routing.router);
+  const float* bias = pointer(args.bias);
+  DCHECK(logits.cols() == args.routing.experts && routes.cols() == 2 * args.routing.chosen);
+  program_->add_split(logits.rows(), 1, [=, routing = args.routing](std::int64_t begin, std::int64_t end, int) {
+    Choice chosen[kMaxExperts];
+    for (std::int64_t t = begin; t < end; ++t) {
+      choose_experts(*router, routing, logits.row(t), bias, chosen);
+      for (std::int64_t j = 0; j < routing.chosen; ++j) {
+        routes.row(t)[j] = std::bit_cast<float>(chosen[j].expert);
+        routes.row(t)[routing.chosen + j] = chosen[j].weight;
+      }
+    }
+  });
+}
+
+// The rows of x that the experts read: those of `x`, or each as often as it has experts, scaled.
+RowSource CpuBackend::expert_inputs(const TensorView& x, const TensorView& routes, bool scaled) {
+  if (!scaled) return {x, std::nullopt};
+  const std::int64_t chosen = routes.cols() / 2, pairs = x.rows() * chosen;
+  partials_.reserve(static_cast<std::size_t>(pairs * x.cols()) * sizeof(float));
+  const TensorView rows(partials_.data(), DType::kF32, {pairs, x.cols()});
+  program_->add_split(pairs, 1, [=, this](std::int64_t begin, std::int64_t end, int) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      std::copy_n(x.row(i / chosen), x.cols(), rows.row(i));
+      kernels_.scale(rows.row(i), x.cols(), routes.row(i / chosen)[chosen + i % chosen], 0.0f);
+    }
+  });
+  return {rows, std::nullopt};
+}
+
+void CpuBackend::experts(const Experts& of_device, DeviceView from, DeviceView routes_at, DeviceView to) {
+  const TensorView x = on_host(from), routes = on_host(routes_at);
+  const ExpertStep step{on_host(of_device), routes, on_host(to), x.rows(), routes.cols() / 2, &expert_plan_};
+  const PackedLinear &up = step.up(), &down = step.down();
+  DCHECK(x.cols() == up.k() && up.n() == (step.of.gated ? 2 : 1) * down.k() && down.n() == step.out.cols());
+  DCHECK(up.experts() == down.experts() && step.out.rows() == step.rows);
+  if (step.rows == 0) return;
+  const std::int64_t block = expert_block(step.rows, step.chosen, threads());
+  expert_plan_.reserve(step.rows, step.chosen, down.experts());
+  program_->add_tasks(1, [this, step, block](std::int64_t, int) {
+    expert_plan_.make(step.routes, step.down().experts(), std::max(block, kTileRows), step.of.census);
+  });
+  const RowSource source = expert_inputs(x, routes, step.of.scale_inputs);
+  const Products::SharedInput input = products_.share_input(*program_, source, up);
+  // Of a worker, behind what open_input() puts there and a row of sums.
+  const std::size_t inputs_at =
+      WorkerMemory::row_bytes(std::max(up.k(), down.n())) +
+      ActivationRows(up.activation_form(), input.own == 0 ? 0 : source.rows(), nullptr).bytes();
+  if (block > 0) return expert_blocks(step, input, block, inputs_at);
+  expert_columns(step, input, inputs_at);
+}
+
+void CpuBackend::expert_blocks(const ExpertStep& step, const Products::SharedInput& input, std::int64_t block,
+                               std::size_t inputs_at) {
+  const ActivationForm up_form = step.up().activation_form(), down_form = step.down().activation_form();
+  const std::size_t hidden_at = inputs_at + ActivationRows(up_form, block, nullptr).bytes();
+  const std::size_t chunk_at = hidden_at + ActivationRows(down_form, block, nullptr).bytes();
+  const std::int64_t width = step.out.cols();
+  workers_.reserve(chunk_at + HiddenColumns::chunk_bytes(block));
+  hidden_.reserve(static_cast<std::size_t>(step.rows * step.chosen * width) * sizeof(float));
+  const std::int64_t blocks = ExpertPlan::most_blocks(step.rows, step.chosen, step.down().experts(), block);
+  program_->add_tasks(blocks, [=, this](std::int64_t i, int worker) {
+    if (i >= std::ssize(expert_plan_.blocks())) return;
+    const Group& group = expert_plan_.blocks()[static_cast<std::size_t>(i)];
+    std::byte* memory = workers_.of(worker);
+    const ActivationRows x = step.gather(group, products_.open_input(input, worker), memory + inputs_at);
+    const ActivationRows hidden(step.down().activation_form(), group.count, memory + hidden_at);
+    const HiddenColumns columns = step.hidden(group.expert);
+    columns.compute(kernels_, 0, columns.panels(), x, hidden, reinterpret_cast<float*>(memory + chunk_at));
+    step.down().multiply(
+        0, step.down().panels(),
+        {hidden, step.down_bias(group.expert), false, hidden_.as<float>() + group.first * width, width, group.expert});
+  });
+  program_->add_split(step.rows, 1, [=, this](std::int64_t begin, std::int64_t end, int worker) {
+    const auto output = [&](std::int64_t place) { return hidden_.as<float>() + place * width; };
+    for (std::int64_t t = begin; t < end; ++t) {
+      step.add_up(kernels_, t, 0, width, output, workers_.normed_row(worker));
+    }
+  });
+}
+
+void CpuBackend::expert_columns(const ExpertStep& step, const Products::SharedInput& input, std::size_t inputs_at) {
+  const std::int64_t pairs = step.rows * step.chosen, groups = std::min(step.down().experts(), pairs);
+  const ActivationForm up_form = step.up().activation_form();
+  const std::size_t chunk_at = inputs_at + ActivationRows(up_form, step.rows, nullptr).bytes();
+  const std::size_t output_bytes = static_cast<std::size_t>(pairs * output_columns(pairs)) * sizeof(float);
+  workers_.reserve(chunk_at + std::max(HiddenColumns::chunk_bytes(step.rows), output_bytes));
+  hidden_.reserve(bytes_of_groups(step.down().activation_form(), pairs));
+  const std::int64_t panels = (step.hidden(0).panels() + kColumnGrain - 1) / kColumnGrain * kColumnGrain;
+  program_->add_split(groups * panels, kColumnGrain, [=, this](std::int64_t begin, std::int64_t end, int worker) {
+    std::byte* memory = workers_.of(worker);
+    for (std::int64_t at = begin; at < end; at = (at / panels + 1) * panels) {
+      if (at / panels >= std::ssize(expert_plan_.groups())) return;
+      const Group& group = expert_plan_.groups()[static_cast<std::size_t>(at / panels)];
+      const ActivationRows x = step.gather(group, products_.open_input(input, worker), memory + inputs_at);
+      const HiddenColumns columns = step.hidden(group.expert);
+      const std::int64_t last = std::min(columns.panels(), at % panels + end - at);
+      columns.compute(kernels_, at % panels, last, x, step.hidden_rows(group, hidden_.data()),
+                      reinterpret_cast<float*>(memory + chunk_at));
+    }
+  });
+  program_->add_split(step.down().panels(), kColumnGrain, [=, this](std::int64_t begin, std::int64_t end, int worker) {
+    auto* outputs = reinterpret_cast<float*>(workers_.of(worker) + chunk_at);
+    const PackedLinear& down = step.down();
+    const std::int64_t stride = output_columns(pairs), chunk = stride / kPanelRows;
+    for (std::int64_t panel = begin; panel < end; panel += chunk) {
+      const std::int64_t last = std::min(end, panel + chunk), column = down.column(panel);
+      for (const Group& group : expert_plan_.groups()) {
+        const ActivationRows hidden = step.hidden_rows(group, hidden_.data());
+        down.multiply(
+            panel, last,
+            {hidden, step.down_bias(group.expert), false, outputs + group.first * stride, stride, group.expert});
+      }
+      const auto output = [&](std::int64_t place) { return outputs + place * stride; };
+      for (std::int64_t t = 0; t < step.rows; ++t) {
+        step.add_up(kernels_, t, column, down.column(last) - column, output, workers_.normed_row(worker));
+      }
+    }
+  });
+}
+
+}  // namespace millrace::backend::cpu

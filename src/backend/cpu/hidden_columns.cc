@@ -1,0 +1,45 @@
+#include "backend/cpu/hidden_columns.h"
+
+#include <algorithm>
+
+namespace millrace::backend::cpu {
+namespace {
+
+// Gate and up are computed a chunk of columns at a time: as many as stay in the first cache, as memory is read from
+// another place after each, and at least so many.
+constexpr std::int64_t kMinChunkColumns = 64;  // a multiple of a group of columns
+constexpr std::int64_t kChunkValues = 2048;
+
+std::int64_t chunk_columns(std::int64_t rows) noexcept {
+  return std::max(kMinChunkColumns, kChunkValues / rows / kMinChunkColumns * kMinChunkColumns);
+}
+
+}  // namespace
+
+std::size_t HiddenColumns::chunk_bytes(std::int64_t rows) noexcept {
+  return static_cast<std::size_t>(2 * rows * chunk_columns(rows)) * sizeof(float);
+}
+
+void HiddenColumns::compute(const KernelSet& kernels, std::int64_t first, std::int64_t last, const ActivationRows& x,
+                            const ActivationRows& hidden, float* chunk) const noexcept {
+  const std::int64_t rows = x.rows(), gate_panels = gated ? panels() : 0;
+  const std::int64_t stride = chunk_columns(rows), step = stride / kPanelRows;
+  float* gate = gated ? chunk + rows * stride : nullptr;
+  for (std::int64_t panel = first; panel < last; panel += step) {
+    const std::int64_t end = std::min(last, panel + step);
+    const std::int64_t column = panel * kPanelRows, columns = std::min(width, end * kPanelRows) - column;
+    if (gated) up->multiply(panel, end, {x, bias, false, gate, stride, expert});
+    up->multiply(gate_panels + panel, gate_panels + end, {x, bias, false, chunk, stride, expert});
+    for (std::int64_t r = 0; r < rows; ++r) {
+      float* values = chunk + r * stride;
+      if (gated) {
+        kernels.activate(activation, parameters, gate + r * stride, values, columns, values);
+      } else {
+        kernels.activate(activation, parameters, values, nullptr, columns, values);
+      }
+      hidden.store(kernels, r, column, values, columns);
+    }
+  }
+}
+
+}  // namespace millrace::backend::cpu

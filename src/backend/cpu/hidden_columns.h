@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+
+#include "backend/cpu/activation_rows.h"
+#include "backend/cpu/packed_linear.h"
+
+namespace millrace::backend::cpu {
+
+// Panels of outputs: what is a group of the next product's inputs belongs to one worker.
+inline constexpr std::int64_t kColumnGrain = kGroup / kPanelRows;
+
+// The first half of a feed-forward network, of an MLP or of one expert: activation(gate(x)) * up(x), or
+// activation(up(x)). What the activation gives is at once converted to the form that the product behind it wants: as
+// f32 it exists only for a few columns.
+struct HiddenColumns {
+  const PackedLinear* up = nullptr;  // gate and up stacked if gated
+  std::int64_t expert = 0;           // of the weight
+  const float* bias = nullptr;       // of the expert's outputs, or null
+  std::int64_t width = 0;
+  bool gated = true;
+  Activation activation = Activation::kSilu;
+  ActivationParameters parameters = {};
+
+  std::int64_t panels() const noexcept { return (width + kPanelRows - 1) / kPanelRows; }
+  // Panels [first, last) for all rows of x, into `hidden`; `first` and the number are even, but at the end. `chunk`:
+  // memory of chunk_bytes().
+  void compute(const KernelSet& kernels, std::int64_t first, std::int64_t last, const ActivationRows& x,
+               const ActivationRows& hidden, float* chunk) const noexcept;
+  static std::size_t chunk_bytes(std::int64_t rows) noexcept;
+};
+
+}  // namespace millrace::backend::cpu

@@ -1,0 +1,111 @@
+#include "model/moe_spec.h"
+
+namespace millrace::model {
+namespace {
+
+using checkpoint::ConfigField;
+
+// Without experts the others say nothing.
+constexpr ConfigField kExperts{.json = {"num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts"},
+                               .gguf = {"expert_count"}};
+constexpr ConfigField kChosen{.json = {"num_experts_per_tok", "num_experts_per_token", "moe_topk", "moe_k"},
+                              .gguf = {"expert_used_count"},
+                              .neutral = "*"};
+constexpr ConfigField kExpertWidth{
+    .json = {"moe_intermediate_size"}, .gguf = {"expert_feed_forward_length"}, .neutral = "*"};
+constexpr ConfigField kNormalised{
+    .json = {"norm_topk_prob", "route_norm"}, .gguf = {"expert_weights_norm"}, .neutral = "*"};
+constexpr ConfigField kWeightScale{
+    .json = {"routed_scaling_factor", "route_scale", "moe_routed_scaling_factor", "router_scaling_factor"},
+    .gguf = {"expert_weights_scale"},
+    .neutral = "*"};
+constexpr ConfigField kGroups{.json = {"n_group"}, .gguf = {"expert_group_count"}, .neutral = "*"};
+constexpr ConfigField kChosenGroups{.json = {"topk_group"}, .gguf = {"expert_group_used_count"}, .neutral = "*"};
+constexpr ConfigField kSharedExperts{.json = {"n_shared_experts", "num_shared_experts", "moe_num_shared_experts"},
+                                     .gguf = {"expert_shared_count"},
+                                     .neutral = "*"};
+constexpr ConfigField kSharedExpertWidth{
+    .json = {"shared_expert_intermediate_size"}, .gguf = {"expert_shared_feed_forward_length"}, .neutral = "*"};
+constexpr ConfigField kDenseLayers{
+    .json = {"first_k_dense_replace", "num_dense_layers"}, .gguf = {"leading_dense_block_count"}, .neutral = "*"};
+constexpr ConfigField kGating{.gguf = {"expert_gating_func"}, .neutral = "*"};
+
+// llama.cpp's numbers of routers; files of before do without.
+std::string_view router_of(checkpoint::ConfigView& view, std::string_view of_family) {
+  constexpr std::string_view kRouters[] = {"softmax", "sigmoid", "softmax_of_chosen"};
+  const auto number = view.integer(kGating, {0, 4});
+  if (!number || *number == 0 || of_family == "sparsemixer") return of_family;
+  if (*number == 4) view.unsupported(kGating, "the square root of softplus (4) is not supported");
+  const std::string_view router = kRouters[*number - 1];
+  // The same weights, if divided by their sum.
+  const bool same = router == "softmax" && of_family == "softmax_of_chosen";
+  const bool chosen_first = router == "sigmoid" && of_family == "sigmoid_of_chosen";
+  return same || chosen_first ? of_family : router;
+}
+
+}  // namespace
+
+std::vector<ConfigField> moe_fields() {
+  return {kExperts,      kChosen,        kExpertWidth,       kNormalised,  kWeightScale, kGroups,
+          kChosenGroups, kSharedExperts, kSharedExpertWidth, kDenseLayers, kGating};
+}
+
+bool has_experts(checkpoint::ConfigView& view) {
+  return view.integer(kExperts, {0, checkpoint::kMaxCount}).value_or(0) > 0;
+}
+
+void refuse_experts(checkpoint::ConfigView& view) {
+  if (view.integer(kExperts, {0, checkpoint::kMaxCount}).value_or(0) > 1) {
+    view.unsupported(kExperts, "experts are not supported in this family");
+  }
+}
+
+ExpertsParams read_experts(checkpoint::ConfigView& view, const ModelSpec& spec, const MoeDefaults& defaults) {
+  ModelSpec layers = spec;
+  const MlpParams& mlp = layers.layers.front().get<MlpParams>();
+  ExpertsParams e;
+  e.gated = mlp.gated;
+  e.activation = mlp.activation;
+  e.norm = mlp.norm;
+  e.width = view.integer(kExpertWidth, checkpoint::kCounts).value_or(mlp.width);
+  const std::int64_t shared = view.integer(kSharedExperts, {0, checkpoint::kMaxCount}).value_or(0);
+  e.shared_width = view.integer(kSharedExpertWidth, {0, checkpoint::kMaxCount}).value_or(shared * e.width);
+  e.routing.router = router_of(view, defaults.router);
+  const auto count = [&](const ConfigField& field, std::int64_t otherwise) {
+    if (view.gguf()) return view.required_integer(field, checkpoint::kCounts);
+    return view.integer(field, checkpoint::kCounts).value_or(otherwise);
+  };
+  e.routing.experts = count(kExperts, defaults.experts);
+  e.routing.chosen = count(kChosen, defaults.chosen);
+  e.routing.normalised = view.boolean(kNormalised).value_or(defaults.normalised);
+  e.routing.floor = defaults.floor;
+  e.routing.groups = view.integer(kGroups, checkpoint::kCounts).value_or(1);
+  e.routing.chosen_groups = view.integer(kChosenGroups, checkpoint::kCounts).value_or(1);
+  e.routing.scale = static_cast<float>(view.positive_number(kWeightScale).value_or(1.0));
+  e.names = view.gguf() ? gguf_expert_names() : llama_expert_names("model.layers.{}.");
+  return e;
+}
+
+std::int64_t read_dense_layers(checkpoint::ConfigView& view, std::int64_t otherwise) {
+  return view.integer(kDenseLayers, {0, checkpoint::kMaxCount}).value_or(otherwise);
+}
+
+void use_experts(ModelSpec& spec, const ExpertsParams& experts,
+                 const std::function<bool(std::int64_t layer)>& has_experts) {
+  for (std::size_t i = 0; i < spec.layers.size(); ++i) {
+    if (!has_experts(static_cast<std::int64_t>(i))) continue;
+    BlockSpec& block = spec.layers[i].block<MlpParams>();
+    ExpertsParams of_layer = experts;
+    of_layer.names.norm = block.as<MlpParams>().names.norm;
+    of_layer.norm = block.as<MlpParams>().norm;
+    BlockSpec replaced = of_layer;
+    replaced.output = block.output;
+    block = replaced;
+  }
+}
+
+void use_experts(ModelSpec& spec, const ExpertsParams& experts, std::int64_t dense_layers) {
+  use_experts(spec, experts, [&](std::int64_t layer) { return layer >= dense_layers; });
+}
+
+}  // namespace millrace::model

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "model/blocks/experts.h"
+#include "model/llama_spec.h"
+
+namespace millrace::model {
+
+// The fields that read_experts() reads, in all spellings.
+std::vector<checkpoint::ConfigField> moe_fields();
+
+// Whether the configuration has experts at all.
+bool has_experts(checkpoint::ConfigView& view);
+
+// Throws kUnsupported if there is more than one.
+void refuse_experts(checkpoint::ConfigView& view);
+
+// What families differ in before the configuration has its say.
+struct MoeDefaults {
+  std::string_view router = "softmax";
+  std::int64_t experts = 8, chosen = 2;  // of config.json
+  bool normalised = true;
+  float floor = 0.0f;
+};
+
+// The mixture that a configuration describes: sizes, routing, and a shared expert as wide as all shared ones. With the
+// norm and the activation of the layers' MLPs, and the names of GGUF or, in config.json, of Qwen's files. Throws
+// LoadError.
+ExpertsParams read_experts(checkpoint::ConfigView& view, const ModelSpec& spec, const MoeDefaults& defaults = {});
+
+// How many of the first layers have an MLP instead, as the configuration says.
+std::int64_t read_dense_layers(checkpoint::ConfigView& view, std::int64_t otherwise = 0);
+
+// Puts the mixture in the place of the MLP of the layers for which has_experts(layer); what happens to its output, and
+// the name of its norm, stay as they are.
+void use_experts(ModelSpec& spec, const ExpertsParams& experts,
+                 const std::function<bool(std::int64_t layer)>& has_experts);
+void use_experts(ModelSpec& spec, const ExpertsParams& experts, std::int64_t dense_layers = 0);
+
+}  // namespace millrace::model
