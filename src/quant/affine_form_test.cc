@@ -47,7 +47,7 @@ TEST(AffineForm, ComputesWhatUnpackComputes) {
       }
     }
   }
-  EXPECT_EQ(forms, 17);
+  EXPECT_EQ(forms, 18);
 }
 
 }  // namespace

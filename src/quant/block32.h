@@ -10,8 +10,8 @@
 
 #include "tensor/dtype.h"
 
-// Arithmetic shared by GGUF's formats of 32 values a block (q4_0 ... q8_0, iq4_nl): half-precision scales, codes in
-// nibbles.
+// Arithmetic shared by GGUF's formats of 32 values a block (q4_0 ... q8_0, iq4_nl, mxfp4): half-precision scales, codes
+// in nibbles, tables of levels.
 
 namespace millrace::quant {
 
@@ -60,6 +60,17 @@ inline void store_fifth_bits(std::byte* at, const Codes32& codes) noexcept {
   std::uint32_t word = 0;
   for (int i = 0; i < kBlock32; ++i) word |= static_cast<std::uint32_t>(codes[i] >> 4 & 1) << i;
   std::memcpy(at, &word, sizeof word);
+}
+
+// The code of the level nearest to the value, the first one if there are two.
+inline std::uint8_t nearest_level(const std::array<std::int8_t, 16>& levels, float value) noexcept {
+  std::uint8_t best = 0;
+  for (std::uint8_t i = 1; i < 16; ++i) {
+    if (std::fabs(value - static_cast<float>(levels[i])) < std::fabs(value - static_cast<float>(levels[best]))) {
+      best = i;
+    }
+  }
+  return best;
 }
 
 // Truncates to [0, top]; NaN (0 times an infinite inverse scale) becomes 0.

@@ -9,10 +9,10 @@
 
 namespace millrace::quant {
 
-// One block of a format with an AffineForm, decoded: integers, and the f16 numbers as stored.
+// One block of a format with an AffineForm, decoded: integers, and the scale and min as stored.
 struct AffineBlock {
   std::uint8_t codes[256];           // in the order of the values
-  std::uint16_t scale = 0, min = 0;  // f16 bits
+  std::uint16_t scale = 0, min = 0;  // bits: the scale's as AffineForm::Scales says, the min's of f16
   std::int8_t zero_point = 0;        // added to AffineForm::zero; only with zero_points
   std::int8_t sub_scales[16];        // one for each scale_group values; only with Scales::kProduct
   std::uint8_t sub_mins[16];
@@ -26,6 +26,7 @@ struct AffineForm {
     kHalf,  // the block's f16 scale and min
     // The block's f16 numbers times a small integer for each scale_group: scale * sub_scale and -(min * sub_min).
     kProduct,
+    kE8m0,  // one byte, 2^(byte - 128): half of an e8m0 number, as levels are e2m1 numbers doubled
   };
   int code_bits = 0;  // 2, 3, 4, 5, 6 or 8: codes are below 2^code_bits; 0 = the format has no such form
   Scales scales = Scales::kHalf;
@@ -33,21 +34,26 @@ struct AffineForm {
   bool has_min = false;
   bool zero_points = false;  // each block has an int8 zero point; only with kHalf and without has_min
   int zero = 0;              // 0 or a power of two
-  // If set, 16 integers with value = scale * levels[code]; `zero` then belongs to level + 128.
+  // If set, 16 integers with value = scale * levels[code]; `zero` then is above all their magnitudes, and kernels
+  // multiply level + zero: the smaller, the faster.
   const std::int8_t* levels = nullptr;
   // Sets the fields that the form has; the others stay.
   void (*decompose)(const std::byte* block, AffineBlock& out) noexcept = nullptr;
 
+  // The number that the block's scale bits are.
+  float block_scale(const AffineBlock& block) const noexcept {
+    return scales == Scales::kE8m0 ? half_e8m0_to_f32(static_cast<std::uint8_t>(block.scale)) : f16_to_f32(block.scale);
+  }
   // The scale of the values of scale group s of the block.
   float scale(const AffineBlock& block, int s) const noexcept {
-    return scales == Scales::kHalf ? f16_to_f32(block.scale)
-                                   : f16_to_f32(block.scale) * static_cast<float>(block.sub_scales[s]);
+    return scales == Scales::kProduct ? block_scale(block) * static_cast<float>(block.sub_scales[s])
+                                      : block_scale(block);
   }
   float min(const AffineBlock& block, int s) const noexcept {
-    if (zero_points) return -(f16_to_f32(block.scale) * static_cast<float>(block.zero_point));
+    if (zero_points) return -(block_scale(block) * static_cast<float>(block.zero_point));
     if (!has_min) return 0.0f;
-    return scales == Scales::kHalf ? f16_to_f32(block.min)
-                                   : -(f16_to_f32(block.min) * static_cast<float>(block.sub_mins[s]));
+    return scales == Scales::kProduct ? -(f16_to_f32(block.min) * static_cast<float>(block.sub_mins[s]))
+                                      : f16_to_f32(block.min);
   }
   // The integer that the scale multiplies.
   int steps(std::uint8_t code) const noexcept { return levels != nullptr ? levels[code] : code - zero; }

@@ -47,7 +47,7 @@ TEST(AllFormats, AreFoundByEachOfTheirNames) {
     }
   }
   for (const char* name : {"f32", "f16", "bf16", "q4_0", "q4_1", "q5_0", "q5_1", "q8_0", "q2_k", "q3_k", "q4_k", "q5_k",
-                           "q6_k", "iq4_nl"}) {
+                           "q6_k", "iq4_nl", "mxfp4"}) {
     EXPECT_TRUE(names.contains(name)) << name;
   }
   EXPECT_EQ(find_safetensors_dtype("BF16"), find_format("bf16"));
@@ -79,7 +79,7 @@ TEST(AllFormats, RoundTripsStayWithinTheStatedBound) {
 TEST(AllFormats, NormalValuesKeepTheirShape) {
   const std::vector<std::pair<const char*, float>> limits = {
       {"q2_k", 0.32f},  {"q3_k", 0.17f},  {"q4_0", 0.10f},  {"iq4_nl", 0.085f}, {"q4_1", 0.085f}, {"q4_k", 0.075f},
-      {"q5_0", 0.048f}, {"q5_1", 0.042f}, {"q5_k", 0.038f}, {"q6_k", 0.02f},    {"q8_0", 0.006f}};
+      {"mxfp4", 0.13f}, {"q5_0", 0.048f}, {"q5_1", 0.042f}, {"q5_k", 0.038f},   {"q6_k", 0.02f},  {"q8_0", 0.006f}};
   std::mt19937 random(2);
   std::normal_distribution<float> normal;
   std::vector<float> values(256 * 64);

@@ -61,4 +61,10 @@ constexpr std::uint16_t f32_to_f16(float value) noexcept {
   return static_cast<std::uint16_t>(sign | (rounded >> 13));
 }
 
+// 2^(bits - 128), half of the number of type e8m0 (OCP Microscaling Formats) with these bits: 0 and 1 are denormal. The
+// standard's NaN, 255, is 2^127 here, as it is for GGUF's and gpt-oss's own readers.
+constexpr float half_e8m0_to_f32(std::uint8_t bits) noexcept {
+  return std::bit_cast<float>(bits < 2 ? 0x00200000u << bits : (bits - 1u) << 23);
+}
+
 }  // namespace millrace

@@ -78,18 +78,20 @@ std::byte* put_sub_scales(const AffineForm& form, const AffineBlock* rows, int g
   return out;
 }
 
+// A number of each row's block, as it is stored.
+template <typename Stored, typename Number>
+std::byte* put_numbers(const AffineBlock* rows, Number AffineBlock::* number, std::byte* out) {
+  std::array<Stored, kPanelRows> all;
+  for (int r = 0; r < kPanelRows; ++r) all[r] = static_cast<Stored>(rows[r].*number);
+  std::memcpy(out, all.data(), sizeof all);
+  return out + sizeof all;
+}
+
 std::byte* put_header(const AffineForm& form, const AffineBlock* rows, std::byte* out) {
-  std::array<std::uint16_t, kPanelRows> halves;
-  for (int r = 0; r < kPanelRows; ++r) halves[r] = rows[r].scale;
-  std::memcpy(out, halves.data(), sizeof halves);
-  if (form.zero_points) {
-    for (int r = 0; r < kPanelRows; ++r) out[sizeof halves + r] = static_cast<std::byte>(rows[r].zero_point);
-    return out + header_bytes(form);
-  }
-  if (!form.has_min) return out + sizeof halves;
-  for (int r = 0; r < kPanelRows; ++r) halves[r] = rows[r].min;
-  std::memcpy(out + sizeof halves, halves.data(), sizeof halves);
-  return out + 2 * sizeof halves;
+  out = scale_bytes(form.scales) == 1 ? put_numbers<std::uint8_t>(rows, &AffineBlock::scale, out)
+                                      : put_numbers<std::uint16_t>(rows, &AffineBlock::scale, out);
+  if (form.zero_points) return put_numbers<std::int8_t>(rows, &AffineBlock::zero_point, out);
+  return form.has_min ? put_numbers<std::uint16_t>(rows, &AffineBlock::min, out) : out;
 }
 
 std::size_t panel_block_bytes(const quant::QuantFormat& format) {
@@ -113,9 +115,11 @@ std::uint8_t code_at(const AffineForm& form, const std::uint8_t* codes, int quad
 // Takes one row of a packed block apart again.
 void read_block(const quant::QuantFormat& format, const std::byte* in, int row, AffineBlock& out) {
   const AffineForm& form = format.affine;
-  std::memcpy(&out.scale, in + 2 * row, 2);
-  if (form.has_min) std::memcpy(&out.min, in + 2 * (kPanelRows + row), 2);
-  if (form.zero_points) out.zero_point = static_cast<std::int8_t>(in[2 * kPanelRows + row]);
+  const int width = scale_bytes(form.scales);
+  const std::byte* second = in + kPanelRows * width;
+  std::memcpy(&out.scale, in + width * row, static_cast<std::size_t>(width));
+  if (form.has_min) std::memcpy(&out.min, second + 2 * row, 2);
+  if (form.zero_points) out.zero_point = static_cast<std::int8_t>(second[row]);
   const auto* group = reinterpret_cast<const std::uint8_t*>(in + header_bytes(form));
   const int scales = kGroup / form.scale_group;
   for (int g = 0; g < format.block_values / kGroup; ++g, group += group_bytes(form)) {

@@ -8,15 +8,6 @@ namespace {
 constexpr std::array<std::int8_t, 16> kLevels = {-127, -104, -83, -65, -49, -35, -22, -10,
                                                  1,    13,   25,  38,  53,  69,  89,  113};
 
-std::uint8_t nearest_level(float value) noexcept {
-  std::uint8_t best = 0;
-  for (std::uint8_t i = 1; i < 16; ++i) {
-    if (std::fabs(value - static_cast<float>(kLevels[i])) < std::fabs(value - static_cast<float>(kLevels[best])))
-      best = i;
-  }
-  return best;
-}
-
 struct Fit {
   float d = 0.0f, error = INFINITY;
 };
@@ -26,7 +17,7 @@ Fit refit(std::span<const float> x, float trial) noexcept {
   const float inverse = 1.0f / trial;
   float dot = 0.0f, norm = 0.0f, sum = 0.0f;
   for (const float v : x) {
-    const float level = kLevels[nearest_level(v * inverse)];
+    const float level = kLevels[nearest_level(kLevels, v * inverse)];
     dot += v * level;
     norm += level * level;
     sum += v * v;
@@ -57,7 +48,8 @@ void pack_block(std::span<const float> x, std::byte* block) noexcept {
   store_half(block, best.d);
   const float stored = load_half(block);
   Codes32 codes{};
-  for (int i = 0; i < kBlock32; ++i) codes[i] = stored == 0.0f ? std::uint8_t{8} : nearest_level(x[i] / stored);
+  for (int i = 0; i < kBlock32; ++i)
+    codes[i] = stored == 0.0f ? std::uint8_t{8} : nearest_level(kLevels, x[i] / stored);
   store_nibbles(block + 2, codes);
 }
 

@@ -16,8 +16,8 @@ int main() {
     const AffineForm& form = format.affine;
     if (form.decompose == nullptr) continue;
     char text[160];
-    std::snprintf(text, sizeof text, "Int8Form{%d, %d, %d, %s, %s, %s, %s, %d}", form.code_bits, form.scale_group,
-                  format.block_values / kGroup, flag(form.scales == AffineForm::Scales::kProduct), flag(form.has_min),
+    std::snprintf(text, sizeof text, "Int8Form{%d, %d, %d, Scales{%d}, %s, %s, %s, %d}", form.code_bits,
+                  form.scale_group, format.block_values / kGroup, static_cast<int>(form.scales), flag(form.has_min),
                   flag(form.zero_points), flag(form.levels != nullptr), form.zero);
     bool known = false;
     for (const std::string& other : forms) known = known || other == text;
