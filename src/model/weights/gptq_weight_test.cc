@@ -104,7 +104,7 @@ TEST(GptqWeight, RefusesOtherVariantsByName) {
   EXPECT_EQ(
       with("quant_method", "awq"),
       "d/config.json: quantization_config: quantized safetensors of quant_method 'awq' are not supported, only of "
-      "gptq; use the original or a GGUF file");
+      "gptq, mxfp4; use the original or a GGUF file");
   Broken plain;
   plain.config.erase("quantization_config");
   EXPECT_NE(plain.outcome().find("dtype 'I32' is not supported"), std::string::npos) << plain.outcome();
