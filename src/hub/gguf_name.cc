@@ -75,11 +75,11 @@ void take_shard(GgufName& name) {
   name.stem.resize(name.stem.size() - kSuffix);
 }
 
-constexpr std::array<std::string_view, 34> kPreferred = {
-    "Q4_K_M",     "Q4_K_S",     "Q4_0",       "Q4_1",   "IQ4_NL", "Q4_K",   "UD-Q4_K_XL", "Q4_K_XL", "Q4_K_L",
-    "Q5_K_M",     "Q5_K_S",     "Q5_K",       "Q5_K_L", "Q5_0",   "Q5_1",   "Q8_0",       "Q6_K",    "Q6_K_L",
-    "UD-Q5_K_XL", "UD-Q6_K_XL", "UD-Q8_K_XL", "Q3_K_M", "Q3_K_L", "Q3_K_S", "Q3_K",       "Q3_K_XL", "Q2_K",
-    "Q2_K_L",     "Q2_K_S",     "BF16",       "F16",    "FP16",   "F32",    "FP32"};
+constexpr std::array<std::string_view, 36> kPreferred = {
+    "Q4_K_M",  "Q4_K_S",    "Q4_0",       "Q4_1",       "IQ4_NL",     "Q4_K",   "UD-Q4_K_XL", "Q4_K_XL", "Q4_K_L",
+    "MXFP4",   "MXFP4_MOE", "Q5_K_M",     "Q5_K_S",     "Q5_K",       "Q5_K_L", "Q5_0",       "Q5_1",    "Q8_0",
+    "Q6_K",    "Q6_K_L",    "UD-Q5_K_XL", "UD-Q6_K_XL", "UD-Q8_K_XL", "Q3_K_M", "Q3_K_L",     "Q3_K_S",  "Q3_K",
+    "Q3_K_XL", "Q2_K",      "Q2_K_L",     "Q2_K_S",     "BF16",       "F16",    "FP16",       "F32",     "FP32"};
 
 }  // namespace
 

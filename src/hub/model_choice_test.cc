@@ -22,6 +22,7 @@ std::string message(const Result<ModelChoice>& choice) { return choice ? "" : ch
 TEST(ModelChoice, PrefersTheUsualCompromise) {
   EXPECT_EQ(choose({"m-Q2_K.gguf", "m-Q8_0.gguf", "m-Q4_K_M.gguf", "m-F16.gguf"})->quantization, "Q4_K_M");
   EXPECT_EQ(choose({"m-Q2_K.gguf", "m-Q8_0.gguf", "m-Q4_0.gguf"})->quantization, "Q4_0");
+  EXPECT_EQ(choose({"m-F16.gguf", "m-mxfp4.gguf"})->quantization, "MXFP4");
   EXPECT_EQ(choose({"m-IQ2_XXS.gguf", "m-Q2_K.gguf"})->quantization, "Q2_K");
   EXPECT_EQ(choose({"m-IQ2_XXS.gguf"})->quantization, "IQ2_XXS");
   EXPECT_EQ(choose({"gemma.gguf", "mmproj-gemma-f16.gguf", "gemma.imatrix.gguf"})->entry, "gemma.gguf");
