@@ -145,7 +145,7 @@ void pack_affine(const quant::QuantFormat& format, const std::byte* rows, int n_
                  std::byte* panel) {
   const AffineForm& form = format.affine;
   const std::size_t row_bytes = format.row_bytes(k);
-  std::array<AffineBlock, kPanelRows> blocks{};  // zeros: a row that is absent has scale 0
+  std::array<AffineBlock, kPanelRows> blocks{};  // zeros: a row that is absent has scale 0, or level 0
   for (std::int64_t b = 0; b < k / format.block_values; ++b) {
     for (int r = 0; r < n_rows; ++r) {
       form.decompose(rows + static_cast<std::size_t>(r) * row_bytes + b * format.block_bytes, blocks[r]);
