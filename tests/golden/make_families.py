@@ -27,11 +27,31 @@ import torch
 import transformers as hf
 from safetensors.torch import save_file
 
-from families_maker import classics, gemma, layer_norms, mistral, openelm, phi, qwen, remote, rms_norms, spelling, towers, twin, visible, weights
+from families_maker import (
+    classics,
+    experts,
+    gemma,
+    layer_norms,
+    mistral,
+    openelm,
+    phi,
+    qwen,
+    remote,
+    rms_norms,
+    routers,
+    spelling,
+    towers,
+    twin,
+    visible,
+    weights,
+)
+from transformers.core_model_loading import revert_weight_conversion
 
 OUT = pathlib.Path(__file__).parent / "families"
 MAX_BYTES = 150_000
-FAMILIES = {name: f for module in (gemma, phi, mistral, qwen, rms_norms, layer_norms, classics, openelm, remote, towers) for name, f in module.FAMILIES.items()}
+ATTEMPTS = 2000
+MODULES = (gemma, phi, mistral, qwen, rms_norms, layer_norms, classics, openelm, remote, towers, experts)
+FAMILIES = {name: f for module in MODULES for name, f in module.FAMILIES.items()}
 NO_MATTER = {
     "transformers_version",
     "dtype",
@@ -46,8 +66,12 @@ NO_MATTER = {
 }
 
 
+def implementations(family):
+    return {"attn_implementation": family.attention} | ({"experts_implementation": "eager"} if family.margin else {})
+
+
 def new_model(family, config):
-    model = getattr(hf, family.loader).from_config(config, dtype=torch.float32, attn_implementation=family.attention).eval()
+    model = getattr(hf, family.loader).from_config(config, dtype=torch.float32, **implementations(family)).eval()
     if family.reshape:
         family.reshape(model)
     return model
@@ -63,8 +87,11 @@ def prompts_of(family, vocabulary):
     return [torch.randint(3, vocabulary, (1, n), generator=generator) for n in (family.tokens, family.short_tokens) if n]
 
 
-def write_tensors(family, folder, tensors):
-    named = {family.hub_names(name): p.detach().to(torch.bfloat16).contiguous() for name, p in tensors.items()}
+def write_tensors(family, folder, model, tensors):
+    named = {name: p.detach().to(torch.bfloat16) for name, p in tensors.items()}
+    if family.saved:
+        named = revert_weight_conversion(model, named)
+    named = {family.hub_names(name): p.clone().contiguous() for name, p in named.items()}
     if family.hub_tensors:
         named = family.hub_tensors(named)
     if family.ignored:  # two small ones are enough to see whether a reader passes them over
@@ -112,7 +139,7 @@ def reload_checks(family, folder, prompts, expected):
             shutil.copy(folder / "model.safetensors", scratch)
             found[file] = effective(hf.AutoConfig.from_pretrained(scratch).to_dict())
             model, info = getattr(hf, family.loader).from_pretrained(
-                scratch, dtype=torch.float32, attn_implementation=family.attention, output_loading_info=True
+                scratch, dtype=torch.float32, output_loading_info=True, **implementations(family)
             )
         stray = (
             [n for n in info["missing_keys"] if not re.search(weights.NOT_TEXT, n)] + list(info["unexpected_keys"]) + list(info["mismatched_keys"])
@@ -145,21 +172,35 @@ def prove_visible(family, model, tensors, prompts):
     return table, holes
 
 
+def fill(name, family, model, prompts):
+    """Fills the model, until no expert's choice is near to another."""
+    seed = zlib.crc32(name.encode())
+    if not family.margin:
+        return weights.fill(family, model, seed)
+    for attempt in range(ATTEMPTS):
+        tensors = weights.fill(family, model, seed + attempt)
+        with routers.watched() as choices:
+            logits_of(model, prompts)
+        if routers.are_clear(choices, family.margin):
+            return tensors
+    raise SystemExit(f"{name}: experts near to each other in each of {ATTEMPTS} draws: {routers.describe(choices)}")
+
+
 def make(name, family, arguments):
     folder = OUT / name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     config = getattr(hf, family.config + "Config")(**family.fields)
     model = new_model(family, config)
-    tensors = weights.fill(family, model, zlib.crc32(name.encode()))
     prompts = prompts_of(family, config.get_text_config().vocab_size)
+    tensors = fill(name, family, model, prompts)
     expected = logits_of(model, prompts)
     for file, prompt, logits in zip(("expected", "expected_short"), prompts, expected):
         save_file({"logits": logits}, folder / f"{file}.safetensors")
         (folder / f"{file}.json").write_text(json.dumps({"tokens": prompt[0].tolist()}) + "\n")
     table, holes = prove_visible(family, model, tensors, prompts)
     write_configs(family, folder, model)
-    write_tensors(family, folder, tensors)
+    write_tensors(family, folder, model, tensors)
     if not family.remote_config:
         reload_checks(family, folder, prompts, expected)
     keys, names = [], []

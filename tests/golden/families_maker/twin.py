@@ -79,7 +79,32 @@ def same_values(reader, source, family):
         plus_one = 1.0 if family.plus_one and re.search(family.plus_one, name) else 0.0
         own.append(tensor.float().numpy() + next((more for pattern, more in family.gguf_plus.items() if re.search(pattern, name)), plus_one))
     a, b = values_of(twin), values_of(own)
-    return a.shape == b.shape and np.array_equal(a, b)
+    return a.shape == b.shape and np.array_equal(a, b) and same_experts(reader, own)
+
+
+def same_experts(reader, own):
+    """Whether each expert of the GGUF's stacks is one of the checkpoint, and each stack holds different ones."""
+
+    def content(matrix):
+        return np.sort(np.asarray(matrix, dtype=np.float32) + 0.0, axis=None).tobytes()  # -0 becomes 0
+
+    matrices = {content(part) for t in own if t.ndim > 1 for matrix in t.reshape(-1, *t.shape[-2:]) for part in parts_of(matrix)}
+    for tensor in reader.tensors:
+        if re.search(r"_exps\.weight$", tensor.name):
+            stack = [content(matrix) for matrix in tensor.data]
+            if not matrices.issuperset(stack) or len(set(stack)) != len(stack):
+                return False
+    return True
+
+
+def parts_of(matrix):
+    """What a stack may hold of a matrix that is a gate and an up product at once: the whole, halves of its rows and columns, every other one of them."""
+    rows, columns = (n // 2 for n in matrix.shape)
+    return (
+        matrix,
+        *(matrix[:rows], matrix[rows:], matrix[0::2], matrix[1::2]),
+        *(matrix[:, :columns], matrix[:, columns:], matrix[:, 0::2], matrix[:, 1::2]),
+    )
 
 
 def describe(reader):

@@ -19,7 +19,7 @@ NOT_TERMS = re.compile(
     r"_attn_implementation.*|torch_dtype|eod_token_id|is_decoder|add_cross_attention|.*_hidden_states|bos|eos|d_model|embed_dim|hidden_dim|ffn_dim|word_embed_proj_dim|"
     r"num_layers|num_heads|n_ctx|summary_.*|init_.*|layerdrop|num_kv_heads|ffn_hidden_size|expansion_ratio|max_seq_len|vision.*|projector_.*|image.*|video.*|mm_.*|"
     r"scale_attention_softmax_in_fp32|attention_softmax_in_fp32|task_specific_params|tokenizer_class|logits_scaling_factor|d_ff|attention_heads|use_return_dict|"
-    r"slow_but_exact|scale_attn_by_inverse_layer_idx|classifier.*|embd_.*|spatial_merge_size|multimodal_.*"
+    r"router_aux_loss.*|slow_but_exact|scale_attn_by_inverse_layer_idx|classifier.*|embd_.*|spatial_merge_size|multimodal_.*"
 )
 ACTIVATIONS = ("hidden_act", "hidden_activation", "activation_function", "activation")
 

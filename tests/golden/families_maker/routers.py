@@ -1,0 +1,48 @@
+"""Watches routers choose: another implementation rounds otherwise, so that a choice between experts that are nearly equal says nothing about it."""
+
+import contextlib
+import dataclasses
+
+import torch
+
+
+@dataclasses.dataclass
+class Choice:
+    gap: float  # between the last chosen and the first not chosen, the least of all tokens
+    experts: int  # of how many
+    chosen: int  # how many of them any token chose
+
+
+@contextlib.contextmanager
+def watched():
+    """Every choice of the best few of a row that is made meanwhile, of experts or of groups of them."""
+    choices = []
+    functions = {torch: torch.topk, torch.Tensor: torch.Tensor.topk}
+
+    def watching(topk):
+        def run(scores, k, *args, **kwargs):
+            out = topk(scores, k, *args, **kwargs)
+            if scores.ndim == 2 and k < scores.shape[-1]:  # three: the best within each group, of which only the sum counts
+                best = topk(scores.float(), k + 1)[0]
+                choices.append(Choice(float((best[:, k - 1] - best[:, k]).min()), scores.shape[-1], len(out[1].unique())))
+            return out
+
+        return run
+
+    try:
+        for owner, topk in functions.items():
+            owner.topk = watching(topk)
+        yield choices
+    finally:
+        for owner, topk in functions.items():
+            owner.topk = topk
+
+
+def are_clear(choices, margin):
+    """Whether no choice is nearer than `margin`, and each expert is some token's."""
+    assert choices, "no router chose anything"
+    return all(c.gap > margin and c.chosen == c.experts for c in choices)
+
+
+def describe(choices):
+    return ", ".join(f"gap {c.gap:.1e}, {c.chosen} of {c.experts}" for c in choices)
