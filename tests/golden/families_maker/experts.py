@@ -1,7 +1,11 @@
 """Mixtures of experts."""
 
+import re
+
+import torch
+
 from .family import Family
-from .shared import theta
+from .shared import FULL, SLIDING, YARN, theta
 from .spelling import old
 
 SIZES = dict(
@@ -42,6 +46,79 @@ def merged(family, **more):
 
 def hub_num_experts(c, **more):
     return old({k: v for k, v in c.items() if k != "num_local_experts"}, num_experts=c.get("num_experts", c.get("num_local_experts")), **more)
+
+
+def hub_gpt_oss(c, **more):
+    return old(
+        c,
+        omit=("swiglu_alpha", "bos_token_id"),
+        initial_context_length=c["rope_parameters"]["original_max_position_embeddings"],
+        experts_per_token=c["num_experts_per_tok"],
+        **more,
+    )
+
+
+FP4 = torch.tensor([0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0])
+FP4_BLOCK = 32
+NOT_FP4 = ["model.layers.*.self_attn", "model.layers.*.mlp.router", "model.embed_tokens", "lm_head"]
+FP4_EXPERTS = r"experts\.(gate_up|down)_proj$"
+
+
+def fp4_parts(tensor):
+    """Numbers of four bits and exponents of blocks of 32 inputs, [E, out, blocks, 32] and [E, out, blocks], of experts [E, in, out]."""
+    blocks = tensor.float().transpose(-1, -2).unflatten(-1, (-1, FP4_BLOCK))
+    exponents = torch.floor(torch.log2(blocks.abs().amax(-1))) - 2
+    scaled = blocks / torch.exp2(exponents)[..., None]
+    nearest = (scaled.abs()[..., None] - FP4).abs().argmin(-1)
+    return nearest + 8 * (scaled < 0), exponents
+
+
+def round_to_fp4(tensors):
+    for name, p in tensors.items():
+        if re.search(FP4_EXPERTS, name):
+            numbers, exponents = fp4_parts(p)
+            values = FP4[numbers % 8] * (1 - 2 * (numbers // 8)) * torch.exp2(exponents)[..., None]
+            p.copy_(values.flatten(-2).transpose(-1, -2))
+
+
+def hub_fp4(tensors):
+    out = {}
+    for name, tensor in tensors.items():
+        if re.search(FP4_EXPERTS, name):
+            numbers, exponents = fp4_parts(tensor)
+            out[name + "_blocks"] = (numbers[..., 0::2] + 16 * numbers[..., 1::2]).to(torch.uint8)
+            out[name + "_scales"] = (exponents + 127).to(torch.uint8)
+        else:
+            out[name] = tensor
+    return out
+
+
+def wide_bias(tensors):
+    """Biases of choice in 32 bits, as many files have them."""
+    return {name: t.float() if "e_score_correction_bias" in name else t for name, t in tensors.items()}
+
+
+def with_predictor(tensors):
+    """A layer behind the last that guesses one more token, of which two tensors are enough to see whether a reader passes it over."""
+    layer = f"model.layers.{SPARSE['num_hidden_layers']}."
+    norm = tensors["model.norm.weight"]
+    return wide_bias(tensors) | {layer + "enorm.weight": norm.clone(), layer + "eh_proj.weight": torch.cat([tensors["lm_head.weight"][: len(norm)]] * 2, 1)}
+
+
+# The first layer dense, the others with experts by a sigmoid.
+SPARSE = {**SIZES, "num_hidden_layers": 3, "first_k_dense_replace": 1, "n_routed_experts": 6, "num_experts_per_tok": 2, "moe_intermediate_size": 8}
+SPARSE |= {"n_shared_experts": 2, "norm_topk_prob": True, "routed_scaling_factor": 1.5, "n_group": 1, "topk_group": 1}
+GROUPS = {"n_routed_experts": 8, "num_experts_per_tok": 3, "n_group": 4, "topk_group": 2}
+CHOICE = ("e_score_correction_bias", 0.0, 0.25)
+ONE_GROUP = {"^n_group|^topk_group": "1"}
+
+ERNIE = {**SIZES, "num_hidden_layers": 3, "moe_num_experts": 6, "moe_k": 2, "moe_intermediate_size": 8}
+
+
+def hub_ernie(c, **more):
+    rest = dict(moe_capacity=[64, 64, 64], moe_gate="topk", moe_use_aux_free=True, num_nextn_predict_layers=1)
+    end = () if more else ("moe_layer_end_index",)
+    return old(c, omit=("rope_scaling", "moe_norm_min", *end), **rest, **more)
 
 
 FAMILIES = {
@@ -107,4 +184,91 @@ FAMILIES |= {
         gguf="llama.cpp wants experts in each layer",
     ),
     "qwen3_moe_merged": merged(FAMILIES["qwen3_moe"], gguf="that of qwen3_moe is enough"),
+}
+GPT_OSS = {
+    **LOCAL,
+    "head_dim": 8,
+    "sliding_window": 9,
+    "layer_types": [SLIDING, FULL],
+    "rope_parameters": {**YARN, "beta_fast": 3.0, "beta_slow": 0.3, "truncate": False},
+    "max_position_embeddings": 128,
+}
+GPT_OSS_SPREAD = [("gate_up_proj$", 0.0, 0.8), ("down_proj$", 0.0, 0.1), ("sinks", 0.5, 0.5)]
+FAMILIES |= {
+    "gpt_oss": experts("GptOss", GPT_OSS, spread=GPT_OSS_SPREAD, hub=hub_gpt_oss, inert={"hidden_act": "the experts have their own"}),
+    "gpt_oss_mxfp4": experts(
+        "GptOss",
+        {**GPT_OSS, "num_local_experts": 5, "hidden_size": 32, "intermediate_size": 32, "num_attention_heads": 4},
+        spread=GPT_OSS_SPREAD,
+        finish=round_to_fp4,
+        hub_tensors=hub_fp4,
+        hub=hub_gpt_oss,
+        quantization={"quant_method": "mxfp4", "modules_to_not_convert": NOT_FP4},
+        inert={"hidden_act": "the experts have their own"},
+    ),
+    "glm4_moe": experts(
+        "Glm4Moe",
+        {**SPARSE, "head_dim": 8, "attention_bias": True, "use_qk_norm": False, "num_nextn_predict_layers": 1, **theta(1e6, partial_rotary_factor=0.5)},
+        spread=[CHOICE],
+        hub=lambda c: old({k: v for k, v in c.items() if k != "num_mtp_layers"}, num_nextn_predict_layers=1),
+        hub_tensors=with_predictor,
+        ignored=r"^model\.layers\.3\.",
+        gguf_made=r"^blk\.3\.",
+        inert={**ONE_GROUP, "num_nextn_predict_layers": "of speculation"},
+    ),
+    "glm4_moe_qk_norm": experts(
+        "Glm4Moe",
+        {**SPARSE, **GROUPS, "num_hidden_layers": 2, "head_dim": 12, "attention_bias": True, "use_qk_norm": True, "num_nextn_predict_layers": 0}
+        | theta(1e6, partial_rotary_factor=0.5),
+        spread=[CHOICE],
+        hub=lambda c: old({k: v for k, v in c.items() if k != "num_mtp_layers"}, num_nextn_predict_layers=0),
+        hub_tensors=wide_bias,
+        inert={"num_nextn_predict_layers": "of speculation"},
+    ),
+    "dots1": experts(
+        "Dots1",
+        {**SPARSE, "num_hidden_layers": 2, "num_key_value_heads": 3, "sliding_window": None, "routed_scaling_factor": 2.5, **theta(1e7)},
+        spread=[CHOICE],
+        hub=lambda c: old(c, omit=("layer_types",), moe_layer_freq=1, scoring_func="noaux_tc", pretraining_tp=1),
+        gguf_fields={"scoring_func": "sigmoid"},  # what it does not know the hub's word for
+        inert={**ONE_GROUP, "max_window_layers": "no window"},
+    ),
+    "minimax_m2": experts(
+        "MiniMaxM2",
+        {**LOCAL, "head_dim": 12, **theta(5e6, partial_rotary_factor=0.5)},
+        spread=[CHOICE],
+        hub=lambda c: old(
+            c,
+            omit=("partial_rotary_factor", "rope_scaling", "router_jitter_noise"),
+            rotary_dim=6,
+            attn_type_list=[1] * 2,
+            num_mtp_modules=3,
+            mtp_transformer_layers=1,
+            qk_norm_type="per_layer",
+            scoring_func="sigmoid",
+            shared_intermediate_size=0,
+            use_mtp=True,
+            use_qk_norm=True,
+            use_routing_bias=True,
+        ),
+        hub_tensors=wide_bias,
+        inert={"router_jitter_noise": "of training"},
+    ),
+    "ernie4_5_moe": experts(
+        "Ernie4_5_Moe",
+        {**ERNIE, "moe_num_shared_experts": 2, "tie_word_embeddings": True, **theta(500000.0)},
+        spread=[("e_score_correction_bias", 0.0, 0.1)],
+        hub=hub_ernie,
+        hub_tensors=wide_bias,
+        inert={"moe_norm_min": "only for sums near 0", "moe_layer_end_index": "the last"},
+    ),
+    "ernie4_5_moe_steps": experts(
+        "Ernie4_5_Moe",
+        {**ERNIE, "num_hidden_layers": 4, "moe_num_shared_experts": 0, "moe_layer_interval": 2, "moe_layer_end_index": 2, "use_bias": True}
+        | {"tie_word_embeddings": False, **theta(500000.0)},
+        spread=[("e_score_correction_bias", 0.0, 0.1)],
+        hub=lambda c: hub_ernie(c, moe_layer_end_index=2),
+        inert={"moe_norm_min": "only for sums near 0", "moe_num_shared_experts": "none"},
+        gguf="GGUF has no key for the last sparse layer",
+    ),
 }

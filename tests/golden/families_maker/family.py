@@ -21,6 +21,7 @@ class Family:
     reshape: typing.Callable = None  # changes the model before it is filled, where Transformers has no class of the family
     saved: bool = False  # Transformers names and splits the tensors for the hub itself when it saves: those of experts are one in memory
     margin: float = 0.0  # of routers: how far the last chosen expert is from the next, for every token; other weights are drawn until it holds
+    quantization: dict = None  # quantization_config of both files
     remote_config: typing.Callable = None  # config.json of such a family, from the one of the class that stood in
     plus_one: str = ""  # regular expression of the norms whose weights are stored less one; GGUF holds them with the one
     gguf_plus: dict = dataclasses.field(default_factory=dict)  # regular expression of norms -> what GGUF adds to them instead of one

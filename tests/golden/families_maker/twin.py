@@ -69,11 +69,31 @@ def values_of(arrays):
     return np.sort(np.concatenate([np.asarray(a, dtype=np.float32).ravel() for a in arrays]))
 
 
+def plain(tensor):
+    """The values of a GGUF's tensor."""
+    from gguf.quants import dequantize
+
+    return dequantize(tensor.data, tensor.tensor_type)
+
+
+def plain_tensors(tensors):
+    """Those of safetensors, numbers of four bits as what they stand for: the lower half of each byte first, a power of two for 32 of them."""
+    numbers = torch.tensor([0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0])
+    numbers = torch.cat([numbers, -numbers])
+    for name, tensor in tensors.items():
+        if name.endswith("_blocks"):
+            halves = torch.stack([tensor % 16, tensor // 16], -1).flatten(-2).int()
+            scales = torch.exp2(tensors[name.removesuffix("_blocks") + "_scales"].float() - 127)
+            yield name, (numbers[halves] * scales[..., None]).flatten(-2)
+        elif not name.endswith("_scales"):
+            yield name, tensor
+
+
 def same_values(reader, source, family):
     """Whether the GGUF holds the values of the checkpoint, wherever it put them."""
-    twin = [t.data for t in reader.tensors if not re.search(family.gguf_made or "^rope_f", t.name)]
+    twin = [plain(t) for t in reader.tensors if not re.search(family.gguf_made or "^rope_f", t.name)]
     own = []
-    for name, tensor in load_file(source / "model.safetensors").items():
+    for name, tensor in plain_tensors(load_file(source / "model.safetensors")):
         if any(pattern and re.search(pattern, name) for pattern in (family.ignored, family.gguf_absent)):
             continue
         plus_one = 1.0 if family.plus_one and re.search(family.plus_one, name) else 0.0
@@ -91,7 +111,7 @@ def same_experts(reader, own):
     matrices = {content(part) for t in own if t.ndim > 1 for matrix in t.reshape(-1, *t.shape[-2:]) for part in parts_of(matrix)}
     for tensor in reader.tensors:
         if re.search(r"_exps\.weight$", tensor.name):
-            stack = [content(matrix) for matrix in tensor.data]
+            stack = [content(matrix) for matrix in plain(tensor)]
             if not matrices.issuperset(stack) or len(set(stack)) != len(stack):
                 return False
     return True
