@@ -109,9 +109,10 @@ def write_configs(family, folder, model):
     config = json.loads((folder / "config.json").read_text())
     if family.quantization:
         config["quantization_config"] = family.quantization
-        spelling.write(folder / "config.json", config)
     if family.remote_config:
-        spelling.write(folder / "config.json", family.remote_config(config))
+        config = family.remote_config(config)
+    if family.quantization or family.remote_config:
+        spelling.write(folder / "config.json", config)
     if family.hub:
         spelling.write(folder / "config.hub.json", family.hub(config))
 
@@ -144,6 +145,8 @@ def reload_checks(family, folder, prompts, expected):
             model, info = getattr(hf, family.loader).from_pretrained(
                 scratch, dtype=torch.float32, output_loading_info=True, **implementations(family)
             )
+        if family.reshape:
+            family.reshape(model)
         stray = (
             [n for n in info["missing_keys"] if not re.search(weights.NOT_TEXT, n)]
             + [n for n in info["unexpected_keys"] if not family.ignored or not re.search(family.ignored, n)]
@@ -206,7 +209,7 @@ def make(name, family, arguments):
     table, holes = prove_visible(family, model, tensors, prompts)
     write_configs(family, folder, model)
     write_tensors(family, folder, model, tensors)
-    if not family.remote_config:
+    if family.saved or not family.remote_config:
         reload_checks(family, folder, prompts, expected)
     keys, names = [], []
     if not family.gguf:

@@ -272,3 +272,162 @@ FAMILIES |= {
         gguf="GGUF has no key for the last sparse layer",
     ),
 }
+
+
+def hub_hunyuan(c):
+    layers = c["num_hidden_layers"]
+    out = old(
+        c,
+        rope="type",
+        attention_head_dim=c["head_dim"],
+        cla_share_factor=2,
+        moe_drop_tokens=False,
+        moe_intermediate_size=[c["intermediate_size"]] * layers,
+        moe_layer_num_skipped=0,
+        moe_topk=[c["moe_topk"]] * layers,
+        n_group=False,
+        norm_topk_prob=True,
+        norm_type="rms",
+        num_shared_expert=[1] * layers,
+        routed_scaling_factor=False,
+        topk_group=False,
+        use_cla=False,
+        use_mixed_mlp_moe=True,
+        use_qk_norm=True,
+    )
+    out["rope_scaling"] |= dict(beta_fast=32, beta_slow=1, mscale=1.0, mscale_all_dim=1.0)
+    return out
+
+
+def hub_phimoe(c):
+    return {**old(c, rope="type"), "architectures": ["PhiMoEForCausalLM"], "original_max_position_embeddings": 16}
+
+
+def use_long_factors(model):
+    """Transformers 5.24 takes the short ones for every length, having computed the long ones: its code for them was cut off."""
+    rotary = model.model.rotary_emb
+    rotary.rope_init_fn = lambda config: (rotary.inv_freq, None)
+
+
+def hub_llama4_text(c):
+    return old(c, omit=("layer_types", "moe_layers", "no_rope_layer_interval"), no_rope_layers=[], for_llm_compression=False)
+
+
+def wrap_llama4(c):
+    """The configuration of the multimodal model around that of the text."""
+    text = {k: v for k, v in c.items() if k not in ("architectures", "transformers_version")}
+    tokens = dict(boi_token_index=44, eoi_token_index=45, image_token_index=46)
+    rest = dict(model_type="llama4", architectures=["Llama4ForConditionalGeneration"], tie_word_embeddings=False)
+    return {**rest, **tokens, "text_config": text, "vision_config": LLAMA4_VISION, "transformers_version": c["transformers_version"]}
+
+
+def hub_llama4(c):
+    return wrap_llama4({**old(c["text_config"], omit=("layer_types", "moe_layers"), for_llm_compression=False)})
+
+
+def with_vision(tensors):
+    norm = next(t for name, t in tensors.items() if name.endswith("model.norm.weight"))[:8]
+    return tensors | {"vision_model.class_embedding": norm.clone(), "multi_modal_projector.linear_1.weight": norm[:, None].repeat(1, 8)}
+
+
+ALPHA = {"rope_type": "dynamic", "rope_theta": 100.0, "alpha": 1000.0, "factor": 1.0}
+# The mean of what GGUF's converter takes for both, sqrt(1 + ln(64 / 16) / ln(16)).
+LONG = {"rope_type": "longrope", "rope_theta": 10000.0, "short_factor": [1.0, 1.25, 1.5, 2.5], "long_factor": [1.5, 2.0, 4.0, 7.0]}
+LONG |= {"short_mscale": 1.5**0.5, "long_mscale": 1.5**0.5, "original_max_position_embeddings": 16}
+PHI_MOE = {**LOCAL, "attention_bias": True, "lm_head_bias": True, "router_jitter_noise": 0.25, "sliding_window": None}
+PHI_REST = dict(
+    hub=hub_phimoe,
+    reshape=use_long_factors,
+    short_tokens=12,
+    inert={"input_jitter_noise": "of training", "num_experts_per_tok": "two, whatever it says", "^original_max": "copied"},
+)
+LLAMA4 = {**LOCAL, "num_experts_per_tok": 1, "intermediate_size": 8, "intermediate_size_mlp": 20, "head_dim": 8}
+LLAMA4_VISION = dict(hidden_size=8, intermediate_size=8, num_hidden_layers=1, num_attention_heads=1, image_size=4, patch_size=2)
+LLAMA4_VISION |= dict(vision_output_dim=8, projector_input_dim=8, projector_output_dim=8)
+# Both of its bounds are the same: nothing is between them.
+NO_RAMP = {"rope_type": "llama3", "rope_theta": 100.0, "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 1.0}
+NO_RAMP |= {"original_max_position_embeddings": 64}
+FAMILIES |= {
+    "hunyuan_v1_moe": experts(
+        "HunYuanMoEV1",
+        {**SIZES, "num_experts": 6, "moe_topk": 2, "intermediate_size": 12, "head_dim": 8, "tie_word_embeddings": True}
+        | {"max_position_embeddings": 32768, "rope_parameters": ALPHA},
+        hub=hub_hunyuan,
+        hub_differs=("moe_topk",),
+        # What the converter makes of the real alpha, which it only takes for heads of 128.
+        gguf_fields=theta(100.0 * 1000.0 ** (8 / 6)),
+        inert={"rope_parameters.(factor|beta|mscale)": "alpha is all that counts", "sep_token_id": "a token"},
+    ),
+    "hy_v3": experts(
+        "HYV3",
+        {**SIZES, "num_hidden_layers": 2, "num_experts": 6, "num_experts_per_tok": 3, "moe_intermediate_size": 12, "head_dim": 12}
+        | {"num_shared_experts": 1, "router_scaling_factor": 2.826, **theta(11158840.0)},
+        spread=[("e_score_correction_bias", 0.0, 0.25)],
+        inert={"enable_moe_fp32_combine": "all is in 32 bits", "mlp_bias": "not read"},
+    ),
+    "phimoe": experts("Phimoe", {**PHI_MOE, "rope_parameters": LONG}, **PHI_REST),
+    "phimoe_mscale": experts(
+        "Phimoe",
+        {**PHI_MOE, "attention_bias": False, "lm_head_bias": False, "rope_parameters": {**LONG, "short_mscale": 0.75, "long_mscale": 1.5}},
+        gguf="the converter does not read the scales",
+        **PHI_REST,
+    ),
+    "llama4": experts(
+        "Llama4Text",
+        {**LLAMA4, "num_hidden_layers": 3, "interleave_moe_layer_step": 2, "no_rope_layers": [1, 1, 0], "attention_chunk_size": 7}
+        | {"floor_scale": 4, "use_qk_norm": False, **theta(500000.0)},
+        remote_config=wrap_llama4,
+        hub=hub_llama4,
+        hub_names=lambda name: "language_model." + name,
+        hub_tensors=with_vision,
+        ignored=r"^(vision_model|multi_modal_projector)\.",
+        inert={"no_rope_layer_interval": "no_rope_layers says it", "interleave_moe_layer_step": "moe_layers says it", "router_jitter": "of training"},
+        gguf="chunks, scales and layers without rope are those of the real models in llama.cpp",
+    ),
+    "llama4_text": experts(
+        "Llama4Text",
+        {**LLAMA4, "hidden_size": 16, "num_attention_heads": 2, "num_hidden_layers": 4, "use_qk_norm": True, "rope_parameters": NO_RAMP},
+        hub=hub_llama4_text,
+        inert={
+            "chunk_size|layer_types|floor_scale|attn_scale|attn_temperature": "far beyond the prompt",
+            "intermediate_size_mlp|moe_layers|interleave_moe": "every layer has experts",
+            "no_rope_layer_interval": "no_rope_layers says it",
+            "router_jitter": "of training",
+        },
+    ),
+    "afmoe": experts(
+        "Afmoe",
+        {**SIZES, "num_hidden_layers": 3, "num_dense_layers": 1, "num_experts": 6, "num_experts_per_tok": 2, "moe_intermediate_size": 8}
+        | {"num_shared_experts": 2, "head_dim": 8, "route_scale": 1.5, "sliding_window": 9, "layer_types": [SLIDING, FULL, SLIDING]}
+        | {"mup_enabled": True, **theta(10000.0)},
+        spread=[("expert_bias", 0.0, 0.25), ("embed_tokens", 0.0, 0.25)],
+        hub=lambda c: old(
+            c,
+            load_balance_coeff=0.001,
+            n_group=1,
+            num_expert_groups=1,
+            num_limited_groups=1,
+            route_norm=True,
+            score_func="sigmoid",
+            topk_group=1,
+            use_grouped_mm=True,
+        ),
+        inert={"global_attn_every_n_layers": "layer_types says it"},
+    ),
+    "exaone_moe": experts(
+        "ExaoneMoe",
+        {**SIZES, "num_hidden_layers": 3, "first_k_dense_replace": 1, "num_experts": 6, "num_experts_per_tok": 2, "moe_intermediate_size": 8}
+        | {"num_shared_experts": 1, "head_dim": 8, "routed_scaling_factor": 2.5, "sliding_window": 9, "layer_types": [SLIDING, FULL, SLIDING]}
+        | {"sliding_window_pattern": "LGL", **theta(1e6)},
+        spread=[CHOICE],
+        hub=lambda c: {
+            **c,
+            "architectures": ["ExaoneMoEForCausalLM"],
+            "is_moe_layer": [False, True, True],
+            "num_nextn_predict_layers": 0,
+            "scoring_func": "sigmoid",
+            "topk_method": "noaux_tc",
+        },
+        inert={**ONE_GROUP, "sliding_window_pattern": "layer_types says it", "first_k_dense_replace": "mlp_layer_types says it"},
+    ),
+}

@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 
 import torch
+from transformers.models.phimoe import modeling_phimoe
 
 
 @dataclasses.dataclass
@@ -11,6 +12,15 @@ class Choice:
     gap: float  # between the last chosen and the first not chosen, the least of all tokens
     experts: int  # of how many
     chosen: int  # how many of them any token chose
+
+
+def sparse_choice(scores, noise):
+    """Of Phi-MoE's router, which also leaves out of its weights whatever is far below the best."""
+    best, order = scores.sort(-1, descending=True)
+    gaps = [best[:, 0] - best[:, 1], best[:, 1] - best[:, 2]]
+    for limit in (best[:, :1], best[:, 1:2]):
+        gaps.append((((limit - scores) / scores.abs().clamp(min=limit) - 2 * noise).abs() * scores.abs()).min(-1)[0])
+    return Choice(float(torch.stack(gaps).min()), scores.shape[-1], len(order[:, :2].unique()))
 
 
 @contextlib.contextmanager
@@ -29,11 +39,23 @@ def watched():
 
         return run
 
+    def watching_mixer(mixer):
+        def run(scores, jitter_eps, training, top_k=2):
+            found = sparse_choice(scores, jitter_eps)
+            out = mixer(scores, jitter_eps, training, top_k)
+            choices.append(found)
+            return out
+
+        return run
+
+    mixer = modeling_phimoe.sparsemixer
     try:
+        modeling_phimoe.sparsemixer = watching_mixer(mixer)
         for owner, topk in functions.items():
             owner.topk = watching(topk)
         yield choices
     finally:
+        modeling_phimoe.sparsemixer = mixer
         for owner, topk in functions.items():
             owner.topk = topk
 
