@@ -22,7 +22,7 @@ SIZES = dict(
     pad_token_id=0,
 )
 MOE = {**SIZES, "num_experts": 7, "num_experts_per_tok": 3, "moe_intermediate_size": 12}
-OLMOE = {**SIZES, "num_key_value_heads": 3, "num_experts": 7, "num_experts_per_tok": 3, "intermediate_size": 12}
+OLMOE = {**SIZES, "num_key_value_heads": 3, "num_experts": 6, "num_experts_per_tok": 3, "intermediate_size": 12}
 LOCAL = {**SIZES, "num_local_experts": 6, "num_experts_per_tok": 2, "intermediate_size": 12}
 MULTIPLIERS = dict(embedding_multiplier=6.0, attention_multiplier=0.2, residual_multiplier=0.4, logits_scaling=0.5)
 # Scores far enough from each other, and not so far that the last chosen expert weighs nothing.
@@ -136,7 +136,7 @@ FAMILIES = {
     ),
     "qwen2_moe": experts(
         "Qwen2Moe",
-        {**MOE, "shared_expert_intermediate_size": 16, "norm_topk_prob": False, **theta(1e6)},
+        {**MOE, "num_experts": 6, "shared_expert_intermediate_size": 16, "norm_topk_prob": False, **theta(1e6)},
         hub=lambda c: old(c, omit=("layer_types", "rope_scaling", "qkv_bias", "mlp_only_layers"), sliding_window=32768),
         inert={"sliding_window|max_window_layers": "no window"},
     ),
@@ -183,6 +183,7 @@ FAMILIES |= {
         inert={"max_window_layers|use_sliding_window": "layer_types says it"},
         gguf="llama.cpp wants experts in each layer",
     ),
+    "mixtral_merged": merged(FAMILIES["mixtral"], gguf="that of mixtral is enough"),
     "qwen3_moe_merged": merged(FAMILIES["qwen3_moe"], gguf="that of qwen3_moe is enough"),
 }
 GPT_OSS = {
@@ -227,7 +228,8 @@ FAMILIES |= {
     ),
     "dots1": experts(
         "Dots1",
-        {**SPARSE, "num_hidden_layers": 2, "num_key_value_heads": 3, "sliding_window": None, "routed_scaling_factor": 2.5, **theta(1e7)},
+        {**SPARSE, "num_hidden_layers": 2, "num_key_value_heads": 3, "sliding_window": None, "norm_topk_prob": False}
+        | {"routed_scaling_factor": 0.75, **theta(1e7)},
         spread=[CHOICE],
         hub=lambda c: old(c, omit=("layer_types",), moe_layer_freq=1, scoring_func="noaux_tc", pretraining_tp=1),
         gguf_fields={"scoring_func": "sigmoid"},  # what it does not know the hub's word for
@@ -334,12 +336,18 @@ ALPHA = {"rope_type": "dynamic", "rope_theta": 100.0, "alpha": 1000.0, "factor":
 # The mean of what GGUF's converter takes for both, sqrt(1 + ln(64 / 16) / ln(16)).
 LONG = {"rope_type": "longrope", "rope_theta": 10000.0, "short_factor": [1.0, 1.25, 1.5, 2.5], "long_factor": [1.5, 2.0, 4.0, 7.0]}
 LONG |= {"short_mscale": 1.5**0.5, "long_mscale": 1.5**0.5, "original_max_position_embeddings": 16}
-PHI_MOE = {**LOCAL, "attention_bias": True, "lm_head_bias": True, "router_jitter_noise": 0.25, "sliding_window": None}
+# GGUF does not say how much noise the router is meant for: what all published files do.
+PHI_MOE = {**LOCAL, "attention_bias": True, "lm_head_bias": True, "router_jitter_noise": 0.01, "sliding_window": None}
 PHI_REST = dict(
     hub=hub_phimoe,
     reshape=use_long_factors,
     short_tokens=12,
-    inert={"input_jitter_noise": "of training", "num_experts_per_tok": "two, whatever it says", "^original_max": "copied"},
+    inert={
+        "input_jitter_noise": "of training",
+        "num_experts_per_tok": "two, whatever it says",
+        "^original_max": "copied",
+        "router_jitter": "so little that no third expert is near enough",
+    },
 )
 LLAMA4 = {**LOCAL, "num_experts_per_tok": 1, "intermediate_size": 8, "intermediate_size_mlp": 20, "head_dim": 8}
 LLAMA4_VISION = dict(hidden_size=8, intermediate_size=8, num_hidden_layers=1, num_attention_heads=1, image_size=4, patch_size=2)
@@ -368,9 +376,10 @@ FAMILIES |= {
     "phimoe": experts("Phimoe", {**PHI_MOE, "rope_parameters": LONG}, **PHI_REST),
     "phimoe_mscale": experts(
         "Phimoe",
-        {**PHI_MOE, "attention_bias": False, "lm_head_bias": False, "rope_parameters": {**LONG, "short_mscale": 0.75, "long_mscale": 1.5}},
-        gguf="the converter does not read the scales",
-        **PHI_REST,
+        {**PHI_MOE, "attention_bias": False, "lm_head_bias": False, "router_jitter_noise": 0.25}
+        | {"rope_parameters": {**LONG, "short_mscale": 0.75, "long_mscale": 1.5}},
+        gguf="the converter reads neither the scales nor the noise",
+        **{**PHI_REST, "inert": {k: v for k, v in PHI_REST["inert"].items() if k != "router_jitter"}},
     ),
     "llama4": experts(
         "Llama4Text",
@@ -397,8 +406,8 @@ FAMILIES |= {
     ),
     "afmoe": experts(
         "Afmoe",
-        {**SIZES, "num_hidden_layers": 3, "num_dense_layers": 1, "num_experts": 6, "num_experts_per_tok": 2, "moe_intermediate_size": 8}
-        | {"num_shared_experts": 2, "head_dim": 8, "route_scale": 1.5, "sliding_window": 9, "layer_types": [SLIDING, FULL, SLIDING]}
+        {**SIZES, "num_hidden_layers": 4, "num_dense_layers": 1, "num_experts": 6, "num_experts_per_tok": 2, "moe_intermediate_size": 8}
+        | {"hidden_size": 16, "num_attention_heads": 2, "num_shared_experts": 2, "head_dim": 8, "route_scale": 1.5, "sliding_window": 9}
         | {"mup_enabled": True, **theta(10000.0)},
         spread=[("expert_bias", 0.0, 0.25), ("embed_tokens", 0.0, 0.25)],
         hub=lambda c: old(
@@ -429,5 +438,146 @@ FAMILIES |= {
             "topk_method": "noaux_tc",
         },
         inert={**ONE_GROUP, "sliding_window_pattern": "layer_types says it", "first_k_dense_replace": "mlp_layer_types says it"},
+    ),
+}
+
+
+def hub_mimo(c):
+    """The patterns and what the windows have otherwise in fields of their own, the window without the token itself."""
+    window, full = (c["rope_parameters"][kind] for kind in (SLIDING, FULL))
+    kept = ("hidden_act", "hidden_size", "initializer_range", "intermediate_size", "max_position_embeddings", "moe_intermediate_size", "n_group")
+    kept += ("attention_bias", "attention_dropout", "attention_value_scale", "head_dim", "n_routed_experts", "norm_topk_prob", "num_attention_heads")
+    kept += ("num_experts_per_tok", "num_hidden_layers", "num_key_value_heads", "tie_word_embeddings", "topk_group", "use_cache", "v_head_dim")
+    kept += ("architectures", "vocab_size", "model_type", "bos_token_id", "eos_token_id", "pad_token_id")
+    size = c["sliding_window"] - 1
+    rest = dict(
+        add_full_attention_sink_bias=False,
+        add_swa_attention_sink_bias=True,
+        attention_chunk_size=size,
+        hybrid_block_size=None,
+        hybrid_layer_pattern=[int(kind == SLIDING) for kind in c["layer_types"]],
+        layernorm_epsilon=c["rms_norm_eps"],
+        moe_layer_freq=[int(kind == "sparse") for kind in c["mlp_layer_types"]],
+        n_shared_experts=None,
+        partial_rotary_factor=full["partial_rotary_factor"],
+        rope_theta=full["rope_theta"],
+        routed_scaling_factor=None,
+        scoring_func="sigmoid",
+        sliding_window=size,
+        sliding_window_size=size,
+        swa_head_dim=c["head_dim"],
+        swa_num_attention_heads=c["num_attention_heads"],
+        swa_num_key_value_heads=2 * c["num_key_value_heads"],
+        swa_rope_theta=window["rope_theta"],
+        swa_v_head_dim=c["v_head_dim"],
+        topk_method="noaux_tc",
+        torch_dtype="bfloat16",
+        transformers_version="4.40.1",
+    )
+    return dict(sorted(({k: c[k] for k in kept} | rest).items()))
+
+
+def with_mimo_predictor(tensors):
+    norm, layer = tensors["model.norm.weight"], "model.mtp.layers.0."
+    return wide_bias(tensors) | {layer + "enorm.weight": norm.clone(), layer + "eh_proj.weight": torch.cat([tensors["lm_head.weight"][: len(norm)]] * 2, 1)}
+
+
+def hub_cohere(c, **more):
+    omit = ("mlp_layer_types", "rope_scaling", "tie_word_embeddings")
+    return old(c, omit=omit, first_k_dense_replace=1, **more)
+
+
+PREFIX = {**SIZES, "num_hidden_layers": 3, "num_experts": 6, "num_experts_per_tok": 2, "head_dim": 8}
+LAGUNA = {**PREFIX, "moe_intermediate_size": 8, "shared_expert_intermediate_size": 12, "num_attention_heads_per_layer": [2, 1, 3]}
+LAGUNA |= {"hidden_size": 16, "num_attention_heads": 2, "head_dim": 16, "sliding_window": 9, "layer_types": [FULL, SLIDING, SLIDING], "moe_routed_scaling_factor": 1.5}
+LAGUNA_ROPE = {
+    FULL: {**YARN, "beta_slow": 0.5, "partial_rotary_factor": 0.5},
+    SLIDING: {"rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 1.0},
+}
+COHERE = {k: v for k, v in PREFIX.items() if k != "rms_norm_eps"}
+COHERE |= {"layer_norm_eps": 0.03125, "logit_scale": 0.25, "sliding_window": 9, "intermediate_size": 8, "prefix_dense_intermediate_size": 20}
+COHERE |= {"layer_types": [FULL, SLIDING, FULL], "mlp_layer_types": ["dense", "sparse", "sparse"], "tie_word_embeddings": True, "rope_theta": 10000.0}
+COHERE_INERT = {"pattern": "layer_types says it", "^rope_theta": "copied"}
+MIMO = {**PREFIX, "n_routed_experts": 6, "moe_intermediate_size": 8, "hidden_size": 16, "head_dim": 12, "v_head_dim": 8, "num_attention_heads": 4}
+MIMO = {k: v for k, v in MIMO.items() if k != "num_experts"}
+MIMO |= {"sliding_window": 9, "layer_types": [FULL, SLIDING, SLIDING], "mlp_layer_types": ["dense", "sparse", "sparse"]}
+MIMO |= {
+    "rope_parameters": {
+        FULL: {"rope_type": "default", "rope_theta": 100000.0, "partial_rotary_factor": 0.334},
+        SLIDING: {"rope_type": "default", "rope_theta": 1000.0, "partial_rotary_factor": 0.334},
+    }
+}
+FAMILIES |= {
+    "laguna": experts(
+        "Laguna",
+        {**LAGUNA, "gating": True, "rope_parameters": LAGUNA_ROPE, "max_position_embeddings": 128},
+        spread=[CHOICE],
+        hub_tensors=wide_bias,
+        inert={"softcapping": "none", "moe_apply_router": "refused"},
+    ),
+    "laguna_element": experts(
+        "Laguna",
+        {**LAGUNA, "num_hidden_layers": 2, "num_attention_heads_per_layer": [3, 2], "layer_types": [FULL, SLIDING], "gating": "per-element"}
+        | {"moe_router_logit_softcapping": 1.5, "rope_parameters": {**LAGUNA_ROPE, FULL: {**LAGUNA_ROPE[SLIDING], "rope_theta": 500000.0}}},
+        spread=[CHOICE],
+        gguf="GGUF has no key for the cap of the router",
+    ),
+    "mellum": experts(
+        "Mellum",
+        {**PREFIX, "moe_intermediate_size": 8, "sliding_window": 9, "layer_types": [SLIDING, SLIDING, FULL], "norm_topk_prob": True}
+        | {"rope_parameters": {FULL: {"rope_type": "default", "rope_theta": 500000.0}, SLIDING: {"rope_type": "default", "rope_theta": 100.0}}},
+        hub=lambda c: {k: v for k, v in c.items() if k != "num_local_experts"} | {"num_experts": 6, "use_sliding_window": True},
+    ),
+    "solar_open": experts(
+        "SolarOpen",
+        {k: v for k, v in SPARSE.items() if k not in ("first_k_dense_replace", "intermediate_size")}
+        | {"num_hidden_layers": 2, "n_shared_experts": 1, "head_dim": 8, "max_position_embeddings": 128, "rope_parameters": {**YARN, "beta_slow": 0.5}},
+        spread=[CHOICE],
+        hub=lambda c: old(c, first_k_dense_replace=0, intermediate_size=20, partial_rotary_factor=1.0, use_qk_norm=False),
+        inert=ONE_GROUP,
+    ),
+    "mimo_v2": experts(
+        "MiMoV2Flash",
+        MIMO,
+        spread=[CHOICE, ("sinks", 0.5, 0.5)],
+        hub=hub_mimo,
+        hub_misread="Transformers 5.24 takes bases, patterns and the epsilon of the real models",
+        hub_tensors=with_mimo_predictor,
+        ignored=r"^model\.mtp\.",
+        # Which the converter gets so from earlier versions of Transformers.
+        gguf_fields={"rope_parameters": {**MIMO["rope_parameters"][FULL], SLIDING: MIMO["rope_parameters"][SLIDING]}},
+        gguf_made=r"^blk\.3\.",
+        inert=ONE_GROUP,
+    ),
+    "flex_olmo": experts(
+        "FlexOlmo",
+        {**OLMOE, "num_key_value_heads": 1, "norm_topk_prob": False, **theta(500000.0)},
+        spread=[("down_proj$", 0.0, 0.06)],  # else the norm behind takes the weights' sum away
+        hub=lambda c: old(c),
+        gguf="llama.cpp's converter does not know it",
+    ),
+    "cohere2_moe": experts(
+        "Cohere2Moe",
+        {**COHERE, "expert_selection_fn": "sigmoid", "norm_topk_prob": True, "num_shared_experts": 2},
+        spread=[("embed_tokens", 0.0, 0.3)],
+        hub=hub_cohere,
+        inert=COHERE_INERT,
+    ),
+    "cohere2_moe_softmax": experts(
+        "Cohere2Moe",
+        {**COHERE, "expert_selection_fn": "softmax", "num_shared_experts": 1, "shared_expert_combination_strategy": "sum", "rms_norm_eps": 0.03125},
+        spread=[("embed_tokens", 0.0, 0.3)],
+        hub=hub_cohere,
+        inert={**COHERE_INERT, "layer_norm_eps": "of the other norm", "norm_topk_prob": "of the sigmoid"},
+        gguf="the converter knows only the mean",
+    ),
+    "jetmoe": experts(
+        "JetMoe",
+        {k: v for k, v in LOCAL.items() if k != "num_attention_heads"}
+        | {"hidden_size": 16, "kv_channels": 8, "num_key_value_heads": 2, "rms_norm_eps": 0.5, "tie_word_embeddings": False, **theta(10000.0)},
+        spread=[("input_linear", 0.0, 0.4), ("experts.output_linear", 0.0, 0.3), (r"mlp\.output_linear", 0.0, 0.4), ("router", 0.0, 0.5)],
+        hub=lambda c: old(c),
+        inert={"aux_loss": "of training"},
+        gguf="llama.cpp's converter does not know it",
     ),
 }

@@ -43,7 +43,7 @@ def alternatives(field, value):
         return [value // 2]
     if field == "original_max_position_embeddings":
         return [value // 4]
-    if "eps" in field:
+    if "eps" in field and value is not None:
         return [1e-6 if value > 1e-4 else 0.0625]
     if isinstance(value, bool):
         return [not value]
