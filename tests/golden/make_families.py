@@ -26,6 +26,7 @@ import zlib
 import torch
 import transformers as hf
 from safetensors.torch import save_file
+from transformers.core_model_loading import revert_weight_conversion
 
 from families_maker import (
     classics,
@@ -39,18 +40,19 @@ from families_maker import (
     remote,
     rms_norms,
     routers,
+    sigmoid_experts,
+    special_experts,
     spelling,
     towers,
     twin,
     visible,
     weights,
 )
-from transformers.core_model_loading import revert_weight_conversion
 
 OUT = pathlib.Path(__file__).parent / "families"
 MAX_BYTES = 150_000
 ATTEMPTS = 2000
-MODULES = (gemma, phi, mistral, qwen, rms_norms, layer_norms, classics, openelm, remote, towers, experts)
+MODULES = (gemma, phi, mistral, qwen, rms_norms, layer_norms, classics, openelm, remote, towers, experts, sigmoid_experts, special_experts)
 FAMILIES = {name: f for module in MODULES for name, f in module.FAMILIES.items()}
 NO_MATTER = {
     "transformers_version",
