@@ -17,6 +17,8 @@ constexpr std::int64_t kExperts = 3, kRowsOfExpert = 5, kBlocksOfRow = 4, kCols 
 constexpr std::int64_t kStackedRows = kExperts * kRowsOfExpert;
 constexpr const char* kDown = "model.layers.0.mlp.experts.down_proj";
 
+constexpr MatrixShape kStack{.rows = kRowsOfExpert, .cols = kCols, .experts = kExperts};
+
 // A checkpoint of one stack of experts beside a plain matrix.
 struct Mxfp4Files {
   struct Tensor {
@@ -57,13 +59,13 @@ struct Mxfp4Files {
     return checkpoint::open_checkpoint(env, "d").or_throw();
   }
   // "read", or why not.
-  std::string outcome(std::int64_t rows = kStackedRows, std::int64_t cols = kCols) {
+  std::string outcome(std::int64_t experts = kExperts, std::int64_t cols = kCols) {
     try {
       const auto checkpoint = open();
       const CheckpointWeights weights(*checkpoint);
-      const auto weight = weights.open(kDown, rows, cols);
-      std::vector<std::byte> out(weight->format->row_bytes(cols) * static_cast<std::size_t>(rows));
-      weight->read(0, rows, out);
+      const auto weight = weights.open(kDown, {.rows = kRowsOfExpert, .cols = cols, .experts = experts});
+      std::vector<std::byte> out(weight->format->row_bytes(cols) * static_cast<std::size_t>(kStackedRows));
+      weight->read(0, kStackedRows, out);
       return "read";
     } catch (const LoadError& e) {
       return e.what();
@@ -89,7 +91,7 @@ TEST(Mxfp4Weight, MeansWhatGptOssMeans) {
   Mxfp4Files files;
   const auto checkpoint = files.open();
   const CheckpointWeights weights(*checkpoint);
-  const auto weight = weights.open(kDown, kStackedRows, kCols);
+  const auto weight = weights.open(kDown, kStack);
   ASSERT_EQ(weight->format->name, "mxfp4");
   EXPECT_TRUE(weight->columns.empty());
   std::vector<float> values(kStackedRows * kCols);
@@ -106,7 +108,7 @@ TEST(Mxfp4Weight, MeansWhatGptOssMeans) {
 TEST(Mxfp4Weight, ReadsAnyRowsFromTheRangesItNames) {
   Mxfp4Files files;
   const auto checkpoint = files.open();
-  const auto weight = CheckpointWeights(*checkpoint).open(std::string(kDown) + ".weight", kStackedRows, kCols);
+  const auto weight = CheckpointWeights(*checkpoint).open(std::string(kDown) + ".weight", kStack);
   const std::vector<std::byte> all = read_rows(*weight, 0, kStackedRows);
   const std::size_t row = weight->format->row_bytes(kCols);
   for (const auto& [first, count] : {std::pair(0, 1), std::pair(4, 3), std::pair(14, 1)}) {
@@ -131,7 +133,7 @@ TEST(Mxfp4Weight, IsListedBesidePlainMatrices) {
   EXPECT_FALSE(weights.has("model.layers.0.mlp.experts.up_proj"));
   ASSERT_EQ(weights.matrices().size(), 2u);
   const MatrixInfo& stack = weights.matrices()[0];
-  EXPECT_EQ(stack.name, std::string(kDown) + ".weight");
+  EXPECT_EQ(stack.name, kDown);
   EXPECT_EQ(stack.format->name, "mxfp4");
   EXPECT_EQ(stack.rows, kStackedRows);
   EXPECT_EQ(stack.cols, kCols);
@@ -141,10 +143,8 @@ TEST(Mxfp4Weight, IsListedBesidePlainMatrices) {
 
 TEST(Mxfp4Weight, NamesATensorThatIsMissingOrOfAnotherTypeOrShape) {
   EXPECT_EQ(Mxfp4Files().outcome(), "read");
-  EXPECT_EQ(Mxfp4Files().outcome(10, kCols),
-            where("_blocks", "[3, 5, 4, 16] is a matrix [15, 128]: expected [10, 128]"));
-  EXPECT_EQ(Mxfp4Files().outcome(kStackedRows, 160),
-            where("_blocks", "[3, 5, 4, 16] is a matrix [15, 128]: expected [15, 160]"));
+  EXPECT_EQ(Mxfp4Files().outcome(2, kCols), where("_blocks", "[3, 5, 4, 16]: expected [2, 5, 4, 16]"));
+  EXPECT_EQ(Mxfp4Files().outcome(kExperts, 160), where("_blocks", "[3, 5, 4, 16]: expected [3, 5, 5, 16]"));
   Mxfp4Files alone;
   alone.tensors.erase(std::string(kDown) + "_scales");
   EXPECT_EQ(alone.outcome(), where("_scales", "missing; expected uint8"));

@@ -1,6 +1,7 @@
 // MXFP4 as gpt-oss stores its experts: <name>_blocks u8 [experts, rows, cols / 32, 16] and <name>_scales u8 [experts,
-// rows, cols / 32] are the matrix [experts * rows, cols] that is called <name> or <name>.weight. A byte of codes has
+// rows, cols / 32] are the matrices of experts that are called <name> or <name>.weight. A byte of codes has
 // two consecutive values, the first one in its low half. Codes and scales mean what they mean in the format mxfp4.
+#include <algorithm>
 #include <cstring>
 
 #include "base/error.h"
@@ -112,13 +113,12 @@ class Mxfp4Reader final : public WeightReader {
     const std::string blocks = stem_of(name, kWeight).append(kBlocks);
     return checkpoint_.find_integers(blocks) != nullptr || checkpoint_.find(blocks) != nullptr;
   }
-  std::unique_ptr<StoredWeight> open(const std::string& name, std::int64_t rows, std::int64_t cols,
-                                     bool) const override {
+  std::unique_ptr<StoredWeight> open(const std::string& name, const MatrixShape& shape) const override {
     const StoredMatrix stored = find_matrix(checkpoint_, stem_of(name, kWeight));
-    if (stored.rows != rows || stored.cols != cols) {
+    const Shape expected{std::max<std::int64_t>(1, shape.experts), shape.rows, shape.cols / kValues, kCodeBytes};
+    if (stored.blocks->shape != expected || shape.cols % kValues != 0) {
       fail(checkpoint_, stored.blocks->name,
-           fmt::format("{} is a matrix [{}, {}]: expected [{}, {}]", stored.blocks->shape.to_string(), stored.rows,
-                       stored.cols, rows, cols));
+           fmt::format("{}: expected {}", stored.blocks->shape.to_string(), expected.to_string()));
     }
     return std::make_unique<Mxfp4Weight>(checkpoint_, stored);
   }
@@ -128,11 +128,7 @@ class Mxfp4Reader final : public WeightReader {
       if (!one.tensor.name.ends_with(kBlocks)) continue;
       const std::string stem = stem_of(one.tensor.name, kBlocks);
       const StoredMatrix stored = find_matrix(checkpoint_, stem);
-      all.push_back({stem + std::string(kWeight),
-                     quant::find_format("mxfp4"),
-                     stored.rows,
-                     stored.cols,
-                     {stored.blocks, stored.scales}});
+      all.push_back({stem, quant::find_format("mxfp4"), stored.rows, stored.cols, {stored.blocks, stored.scales}});
     }
     return all;
   }
