@@ -98,6 +98,8 @@ constexpr Activation kActivations[] = {Activation::kSilu, Activation::kGelu,    
                                        Activation::kXielu};
 constexpr ActivationParameters kXieluParameters{.alpha_p = 0.8f, .alpha_n = 1.3f, .beta = 0.5f, .eps = -1e-6f};
 
+constexpr ActivationParameters kClampParameters{.alpha = 1.702f, .limit = 1.5f, .shift = 1.0f};
+
 double exact_activation(Activation kind, double x) {
   switch (kind) {
     case Activation::kSilu: return x / (1.0 + std::exp(-x));
@@ -114,6 +116,7 @@ double exact_activation(Activation kind, double x) {
       if (x > 0.0) return kXieluParameters.alpha_p * x * x + straight;
       return kXieluParameters.alpha_n * (std::expm1(std::min<double>(x, kXieluParameters.eps)) - x) + straight;
     }
+    case Activation::kClampedSwiglu: break;  // of two numbers
   }
   return 0.0;
 }
@@ -142,6 +145,30 @@ TEST(Elementwise, ActivationsMatchFloat64) {
           EXPECT_TRUE(out.margin_is_intact());
         }
       }
+    }
+  });
+}
+
+TEST(Elementwise, ClampedSwigluMatchesFloat64AndKeepsNan) {
+  for_each_set([](const KernelSet& set) {
+    for (const std::int64_t n : kSizes) {
+      std::vector<float> gate = input(n, 1), up = input(n, 2);
+      for (float& v : gate) v *= 4.0f;
+      for (float& v : up) v *= 2.0f;
+      gate[0] = std::numeric_limits<float>::quiet_NaN();
+      if (n > 1) up[1] = std::numeric_limits<float>::quiet_NaN();
+      Output out(n);
+      set.activate(Activation::kClampedSwiglu, kClampParameters, gate.data(), up.data(), n, out.data());
+      for (std::int64_t i = 0; i < n; ++i) {
+        const auto at = static_cast<std::size_t>(i);
+        const double g = std::min<double>(gate[at], 1.5), u = std::clamp<double>(up[at], -1.5, 1.5);
+        if (i < 2) {
+          EXPECT_TRUE(std::isnan(out[i])) << i;
+        } else {
+          ASSERT_NEAR(out[i], g / (1.0 + std::exp(-1.702 * g)) * (u + 1.0), 3e-6) << gate[at] << " " << up[at];
+        }
+      }
+      EXPECT_TRUE(out.margin_is_intact());
     }
   });
 }
