@@ -59,7 +59,7 @@ class ForwardingBackend : public Backend {
   void activate(const ActivateArgs& args, DeviceView x, DeviceView out) override { inner_->activate(args, x, out); }
   void add(const AddOptions& options, DeviceView x, DeviceView out) override { inner_->add(options, x, out); }
   void scale(const ScaleOptions& options, DeviceView x) override { inner_->scale(options, x); }
-  void gate(DeviceView gate, DeviceView x) override { inner_->gate(gate, x); }
+  void gate(GateFunction f, DeviceView gate, DeviceView x) override { inner_->gate(f, gate, x); }
   void rotary_table(std::span<const std::int32_t> positions, const RotaryAngles& angles, DeviceView out) override {
     inner_->rotary_table(positions, angles, out);
   }

@@ -78,6 +78,12 @@ struct LinearOptions {
   std::span<const std::int64_t> rows = {};  // indices of the rows of x to use, in order; empty = all
 };
 
+// What makes factors of gates.
+enum class GateFunction {
+  kSigmoid,
+  kSoftplus,  // ln(1 + e^x)
+};
+
 // A norm of queries or of keys, in front of or behind their rotation.
 struct HeadNorm {
   enum class Over {
@@ -209,8 +215,8 @@ class Operations {
   virtual void add(const AddOptions& options, DeviceView x, DeviceView out) = 0;
   // x = cap(factor * x), in place.
   virtual void scale(const ScaleOptions& options, DeviceView x) = 0;
-  // x [T, n*w] *= sigmoid(gate [T, n]): column c by gate c / w. w = 1: a gate a channel; w = Dv: one a head.
-  virtual void gate(DeviceView gate, DeviceView x) = 0;
+  // x [T, n*w] *= f(gate [T, n]): column c by gate c / w. w = 1: a gate a channel; w = Dv: one a head.
+  virtual void gate(GateFunction f, DeviceView gate, DeviceView x) = 0;
   // Writes cosines and sines of the angles at positions[t] to out[t]: rotated/2 of each. out [T, rotated].
   virtual void rotary_table(std::span<const std::int32_t> positions, const RotaryAngles& angles, DeviceView out) = 0;
   // Writes the factor at positions[t] to out[t], computed in double. out [T, 1].

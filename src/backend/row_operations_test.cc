@@ -177,14 +177,19 @@ TEST(RowOperations, ScaleCapsTheLargestKeepsNanAndSmallNumbers) {
 }
 
 TEST(RowOperations, GatesChannelsAndHeads) {
-  for (const std::int64_t width : {1, 5, 16, 20}) {
-    const std::int64_t gates = width == 1 ? 53 : 3;
-    Trial{.from = gates, .to = gates * width}.expect(
-        [](Backend&) -> Trial::Run { return [](Backend& b, DeviceView x, DeviceView out) { b.gate(x, out); }; },
-        [=](std::int64_t, const Row& x, Row out) {
-          for (std::size_t i = 0; i < out.size(); ++i) out[i] *= sigmoid(x[i / static_cast<std::size_t>(width)]);
-          return out;
-        });
+  for (const GateFunction f : {GateFunction::kSigmoid, GateFunction::kSoftplus}) {
+    for (const std::int64_t width : {1, 5, 16, 20}) {
+      const std::int64_t gates = width == 1 ? 53 : 3;
+      Trial{.from = gates, .to = gates * width}.expect(
+          [=](Backend&) -> Trial::Run { return [=](Backend& b, DeviceView x, DeviceView out) { b.gate(f, x, out); }; },
+          [=](std::int64_t, const Row& x, Row out) {
+            for (std::size_t i = 0; i < out.size(); ++i) {
+              const double gate = x[i / static_cast<std::size_t>(width)];
+              out[i] *= f == GateFunction::kSigmoid ? sigmoid(gate) : std::log1p(std::exp(gate));
+            }
+            return out;
+          });
+    }
   }
 }
 

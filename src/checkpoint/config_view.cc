@@ -158,10 +158,19 @@ std::optional<std::vector<bool>> ConfigView::booleans(const ConfigField& field) 
   const GgufValue& value = *config_->metadata.find(name);
   const auto* array = std::get_if<GgufArray>(&value);
   const auto* elements = array == nullptr ? nullptr : std::get_if<std::vector<bool>>(&array->elements);
-  if (elements == nullptr) {
+  if (elements != nullptr) return *elements;
+  const auto is_integer = [](const auto& all) {
+    return std::is_integral_v<typename std::decay_t<decltype(all)>::value_type>;
+  };
+  if (array == nullptr || !std::visit(is_integer, array->elements)) {
     unsupported(field, fmt::format("expected array of bool, found {}", gguf_type_name(value)));
   }
-  return *elements;
+  std::vector<bool> flags;
+  for (const std::int64_t flag : config_->metadata.integers(name)) {
+    check_range(field, flag, {0, 1});
+    flags.push_back(flag == 1);
+  }
+  return flags;
 }
 
 const nlohmann::json* ConfigView::json(const ConfigField& field) {

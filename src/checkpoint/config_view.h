@@ -54,7 +54,7 @@ class ConfigView {
   double required_positive_number(const ConfigField& field);
   std::optional<bool> boolean(const ConfigField& field);
   std::optional<std::string> text(const ConfigField& field);
-  std::optional<std::vector<bool>> booleans(const ConfigField& field);  // GGUF: an array of bool
+  std::optional<std::vector<bool>> booleans(const ConfigField& field);  // GGUF: an array of bool, or of 0 and 1
   // One integer a layer, `n` in all: a list or, in GGUF, an array; of one integer, n times it.
   std::optional<std::vector<std::int64_t>> integers(const ConfigField& field, std::int64_t n, IntegerRange range);
   std::optional<std::vector<double>> numbers(const ConfigField& field);  // a list or array of finite numbers

@@ -11,11 +11,15 @@ namespace {
 
 std::string key_of(const RopeConfig& rope) {
   const RopeScaling& r = rope.scaling;
-  return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}{}", rope.theta, rope.dim,
-                     static_cast<int>(r.kind), r.factor, r.alpha, r.original_context, r.low_freq_factor,
-                     r.high_freq_factor, r.beta_fast, r.beta_slow, r.attention_factor.value_or(0.0),
-                     r.mscale.value_or(0.0), r.mscale_all_dim.value_or(0.0), r.truncate,
-                     fmt::join(r.short_factors, ","), fmt::join(r.long_factors, ","), rope.reversed ? " reversed" : "");
+  std::string text = fmt::format(
+      "{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}{}", rope.theta, rope.dim, static_cast<int>(r.kind), r.factor,
+      r.alpha, r.original_context, r.low_freq_factor, r.high_freq_factor, r.beta_fast, r.beta_slow,
+      r.attention_factor.value_or(0.0), r.mscale.value_or(0.0), r.mscale_all_dim.value_or(0.0), r.truncate,
+      fmt::join(r.short_factors, ","), fmt::join(r.long_factors, ","), rope.reversed ? " reversed" : "");
+  if (r.short_magnitude || r.long_magnitude) {
+    text += fmt::format(" {} {}", r.short_magnitude.value_or(0.0), r.long_magnitude.value_or(0.0));
+  }
+  return text;
 }
 
 }  // namespace

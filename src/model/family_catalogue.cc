@@ -65,6 +65,8 @@ void add_attention(const AttentionParams& a, const ModelSpec& spec, Traits& trai
   traits.add(a.window > 0, "windows");
   traits.add(a.softcap != 0.0f, "capped scores");
   traits.add(a.clip != 0.0f, "clipped queries, keys and values");
+  traits.add(a.chunk > 0, "chunks");
+  traits.add(a.value_scale != 1.0f, "scaled values");
   traits.add(a.sinks, "sinks");
   traits.add(a.scales_query, "queries scaled by position");
   traits.add(a.gate != OutputGate::kNone, "output gate");

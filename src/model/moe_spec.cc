@@ -1,5 +1,7 @@
 #include "model/moe_spec.h"
 
+#include <algorithm>
+
 namespace millrace::model {
 namespace {
 
@@ -28,6 +30,8 @@ constexpr ConfigField kSharedExpertWidth{
     .json = {"shared_expert_intermediate_size"}, .gguf = {"expert_shared_feed_forward_length"}, .neutral = "*"};
 constexpr ConfigField kDenseLayers{
     .json = {"first_k_dense_replace", "num_dense_layers"}, .gguf = {"leading_dense_block_count"}, .neutral = "*"};
+constexpr ConfigField kMlpLayerTypes{.json = {"mlp_layer_types"}, .neutral = "*"};
+constexpr ConfigField kMtpLayers{.json = {"num_nextn_predict_layers"}, .gguf = {"nextn_predict_layers"}};
 constexpr ConfigField kGating{.gguf = {"expert_gating_func"}, .neutral = "*"};
 
 // llama.cpp's numbers of routers; files of before do without.
@@ -46,8 +50,9 @@ std::string_view router_of(checkpoint::ConfigView& view, std::string_view of_fam
 }  // namespace
 
 std::vector<ConfigField> moe_fields() {
-  return {kExperts,      kChosen,        kExpertWidth,       kNormalised,  kWeightScale, kGroups,
-          kChosenGroups, kSharedExperts, kSharedExpertWidth, kDenseLayers, kGating};
+  return {kExperts,       kChosen,       kExpertWidth,   kNormalised,        kWeightScale,
+          kGroups,        kChosenGroups, kSharedExperts, kSharedExpertWidth, kDenseLayers,
+          kMlpLayerTypes, kMtpLayers,    kGating};
 }
 
 bool has_experts(checkpoint::ConfigView& view) {
@@ -79,11 +84,33 @@ ExpertsParams read_experts(checkpoint::ConfigView& view, const ModelSpec& spec, 
   e.routing.chosen = count(kChosen, defaults.chosen);
   e.routing.normalised = view.boolean(kNormalised).value_or(defaults.normalised);
   e.routing.floor = defaults.floor;
-  e.routing.groups = view.integer(kGroups, checkpoint::kCounts).value_or(1);
-  e.routing.chosen_groups = view.integer(kChosenGroups, checkpoint::kCounts).value_or(1);
+  const auto groups = [&](const ConfigField& field) {  // 0 is one, too
+    return std::max<std::int64_t>(1, view.integer(field, {0, checkpoint::kMaxCount}).value_or(1));
+  };
+  e.routing.groups = groups(kGroups);
+  e.routing.chosen_groups = groups(kChosenGroups);
   e.routing.scale = static_cast<float>(view.positive_number(kWeightScale).value_or(1.0));
   e.names = view.gguf() ? gguf_expert_names() : llama_expert_names("model.layers.{}.");
+  if (defaults.choice_bias.empty()) return e;
+  e.names.choice_bias =
+      view.gguf() ? "blk.{}.exp_probs_b.bias" : fmt::format("model.layers.{{}}.{}", defaults.choice_bias);
   return e;
+}
+
+ModelSpec llama_spec_without_mtp(checkpoint::ConfigView& view, const ModelConfig& config) {
+  const std::int64_t mtp = view.integer(kMtpLayers, {0, config.n_layers - (view.gguf() ? 1 : 0)}).value_or(0);
+  ModelConfig own = config;
+  if (view.gguf()) own.n_layers -= mtp;
+  const auto n = static_cast<std::size_t>(own.n_layers);
+  for (auto* counts : {&own.layer_heads, &own.layer_kv_heads, &own.layer_ffn}) {
+    if (!counts->empty()) counts->resize(n);
+  }
+  if (!own.layer_uses_window.empty()) own.layer_uses_window.resize(n);
+  ModelSpec spec = llama_spec(view, own);
+  for (std::int64_t i = own.n_layers; i < own.n_layers + mtp; ++i) {
+    spec.names.ignored.push_back(view.gguf() ? fmt::format("blk.{}.*", i) : fmt::format("model.layers.{}.*", i));
+  }
+  return spec;
 }
 
 std::int64_t read_dense_layers(checkpoint::ConfigView& view, std::int64_t otherwise) {
@@ -106,6 +133,21 @@ void use_experts(ModelSpec& spec, const ExpertsParams& experts,
 
 void use_experts(ModelSpec& spec, const ExpertsParams& experts, std::int64_t dense_layers) {
   use_experts(spec, experts, [&](std::int64_t layer) { return layer >= dense_layers; });
+}
+
+void use_experts_as_read(checkpoint::ConfigView& view, ModelSpec& spec, const ExpertsParams& experts,
+                         std::int64_t dense_otherwise) {
+  const std::int64_t dense = read_dense_layers(view, dense_otherwise);
+  const nlohmann::json* types = view.json(kMlpLayerTypes);
+  if (types == nullptr) return use_experts(spec, experts, dense);
+  if (!types->is_array() || types->size() != spec.layers.size()) {
+    view.bad_value(kMlpLayerTypes, fmt::format("expected a list of {} layers", spec.layers.size()));
+  }
+  for (const nlohmann::json& type : *types) {
+    if (type != "dense" && type != "sparse") view.unsupported(kMlpLayerTypes, "only dense and sparse are supported");
+  }
+  use_experts(spec, experts,
+              [&](std::int64_t layer) { return types->at(static_cast<std::size_t>(layer)) == "sparse"; });
 }
 
 }  // namespace millrace::model

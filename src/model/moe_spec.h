@@ -23,12 +23,18 @@ struct MoeDefaults {
   std::int64_t experts = 8, chosen = 2;  // of config.json
   bool normalised = true;
   float floor = 0.0f;
+  std::string_view choice_bias = {};  // its name in a layer of config.json's files; empty: there is none
 };
+inline constexpr float kSigmoidFloor = 1e-20f;  // DeepSeek's, and of those who took over their router
 
 // The mixture that a configuration describes: sizes, routing, and a shared expert as wide as all shared ones. With the
 // norm and the activation of the layers' MLPs, and the names of GGUF or, in config.json, of Qwen's files. Throws
 // LoadError.
 ExpertsParams read_experts(checkpoint::ConfigView& view, const ModelSpec& spec, const MoeDefaults& defaults = {});
+
+// llama_spec() without the layers of multi-token prediction, which lie behind the others and GGUF counts among them;
+// their tensors are left alone.
+ModelSpec llama_spec_without_mtp(checkpoint::ConfigView& view, const ModelConfig& config);
 
 // How many of the first layers have an MLP instead, as the configuration says.
 std::int64_t read_dense_layers(checkpoint::ConfigView& view, std::int64_t otherwise = 0);
@@ -38,5 +44,8 @@ std::int64_t read_dense_layers(checkpoint::ConfigView& view, std::int64_t otherw
 void use_experts(ModelSpec& spec, const ExpertsParams& experts,
                  const std::function<bool(std::int64_t layer)>& has_experts);
 void use_experts(ModelSpec& spec, const ExpertsParams& experts, std::int64_t dense_layers = 0);
+// The same in the layers of which mlp_layer_types says so or, without that, in all but the first dense ones.
+void use_experts_as_read(checkpoint::ConfigView& view, ModelSpec& spec, const ExpertsParams& experts,
+                         std::int64_t dense_otherwise = 0);
 
 }  // namespace millrace::model

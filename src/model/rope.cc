@@ -66,7 +66,8 @@ double dynamic_theta(const RopeScaling& s, double theta, std::int64_t dim, doubl
   return theta * std::pow(stretch, static_cast<double>(dim) / static_cast<double>(dim - 2));
 }
 
-double longrope_attention_factor(const RopeScaling& s, double original) {
+double longrope_attention_factor(const RopeScaling& s, double original, bool beyond) {
+  if (const auto magnitude = beyond ? s.long_magnitude : s.short_magnitude) return *magnitude;
   if (s.attention_factor) return *s.attention_factor;
   return s.factor <= 1.0 ? 1.0 : std::sqrt(1.0 + std::log(s.factor) / std::log(original));
 }
@@ -104,10 +105,12 @@ Rope::Rope(const RopeConfig& config, std::int64_t context_length, std::int64_t m
       attention_factor_ = yarn_attention_factor(scaling);
       break;
     case RopeScaling::Kind::kLlama3: scale_llama3(scaling, original, inverse_frequency_); break;
-    case RopeScaling::Kind::kLongRope:
-      divide(static_cast<double>(max_length) > original ? scaling.long_factors : scaling.short_factors);
-      attention_factor_ = longrope_attention_factor(scaling, original);
+    case RopeScaling::Kind::kLongRope: {
+      const bool beyond = static_cast<double>(max_length) > original;
+      divide(beyond ? scaling.long_factors : scaling.short_factors);
+      attention_factor_ = longrope_attention_factor(scaling, original, beyond);
       break;
+    }
   }
   divide(factors);
   if (config.reversed) {

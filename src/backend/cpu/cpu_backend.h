@@ -55,7 +55,7 @@ class CpuBackend final : public Backend {
   void activate(const ActivateArgs& args, DeviceView x, DeviceView out) override;
   void add(const AddOptions& options, DeviceView x, DeviceView out) override;
   void scale(const ScaleOptions& options, DeviceView x) override;
-  void gate(DeviceView gate, DeviceView x) override;
+  void gate(GateFunction f, DeviceView gate, DeviceView x) override;
   void rotary_table(std::span<const std::int32_t> positions, const RotaryAngles& angles, DeviceView out) override;
   void position_scale(std::span<const std::int32_t> positions, const PositionScale& scale, DeviceView out) override;
   void load_rows(DeviceView table, std::span<const std::int64_t> slots, DeviceView out) override;

@@ -7,6 +7,7 @@
 
 #include "backend/cpu/cpu_backend.h"
 #include "backend/cpu/packed_linear.h"
+#include "backend/router_math.h"
 #include "base/check.h"
 
 namespace millrace::backend::cpu {
@@ -15,6 +16,22 @@ namespace {
 std::byte* row_at(const TensorView& table, std::int64_t row) noexcept {
   return static_cast<std::byte*>(table.data) +
          static_cast<std::size_t>(row * table.row_stride()) * size_of(table.dtype);
+}
+
+// ln(1 + e^x), of IEEE operations alone: max(x, 0) + ln(1 + e), e = e^-|x|, with ln(1 + e) = 2 artanh(e / (2 + e)).
+float softplus(float x) noexcept {
+  if (!(std::fabs(x) < 80.0f)) return std::max(x, 0.0f);
+  const float e = router_exp(-std::fabs(x)), z = e / (2.0f + e), square = z * z;
+  float series = 0.0f;
+  for (int n = 15; n > 0; n -= 2) series = series * square + 1.0f / static_cast<float>(n);
+  return std::max(x, 0.0f) + 2.0f * z * series;
+}
+
+void gate_by_softplus(const float* gates, std::int64_t n, std::int64_t width, float* x) noexcept {
+  for (std::int64_t g = 0; g < n; ++g, x += width) {
+    const float by = softplus(gates[g]);
+    for (std::int64_t i = 0; i < width; ++i) x[i] *= by;
+  }
 }
 
 }  // namespace
@@ -87,12 +104,16 @@ void CpuBackend::scale(const ScaleOptions& options, DeviceView of_device) {
   });
 }
 
-void CpuBackend::gate(DeviceView gates_of_device, DeviceView of_device) {
+void CpuBackend::gate(GateFunction f, DeviceView gates_of_device, DeviceView of_device) {
   const TensorView gates = on_host(gates_of_device), x = on_host(of_device);
   DCHECK(gates.rows() == x.rows() && gates.cols() > 0 && x.cols() % gates.cols() == 0);
   program_->add_split(x.rows(), 1, [=, this](std::int64_t begin, std::int64_t end, int) {
     for (std::int64_t t = begin; t < end; ++t) {
-      kernels_.gate(gates.row(t), gates.cols(), x.cols() / gates.cols(), x.row(t));
+      if (f == GateFunction::kSoftplus) {
+        gate_by_softplus(gates.row(t), gates.cols(), x.cols() / gates.cols(), x.row(t));
+      } else {
+        kernels_.gate(gates.row(t), gates.cols(), x.cols() / gates.cols(), x.row(t));
+      }
     }
   });
 }

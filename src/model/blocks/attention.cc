@@ -170,10 +170,11 @@ class Attention final : public Block {
                     .alibi = slopes_.address(),
                     .sinks = sinks_.address()},
                    attended);
+    if (a.value_scale != 1.0f) backend.scale({.factor = a.value_scale}, attended);
     if (a.gate != OutputGate::kNone) {
       const backend::DeviceView gate = space.take(a.gate_size());
       backend.linear(*gate_.weight, {.norm = norm_.view(), .bias = gate_.bias.address()}, x, gate);
-      backend.gate(gate, attended);
+      backend.gate(a.gate_function, gate, attended);
     }
     backend.linear(*o_.weight, {.norm = sub_norm_.view(), .bias = o_.bias.address(), .accumulate = rows.accumulate},
                    attended, rows.output);
@@ -266,6 +267,8 @@ std::string key(const BlockSpec& block) {
   if (a.q_k_norm) text += key_of(*a.q_k_norm);
   if (!a.names.sub_norm.empty()) text += " sub " + key_of(a.sub_norm);
   if (a.heads_by_turns) text += " by turns";
+  if (a.value_scale != 1.0f) text += fmt::format(" values {}", a.value_scale);
+  if (a.gate_function == backend::GateFunction::kSoftplus) text += " softplus";
   return text;
 }
 

@@ -65,8 +65,10 @@ struct AttentionParams {
   bool sinks = false;                   // each head has a logit of no token (arXiv:2309.17453)
   std::int64_t window = 0;              // a token sees itself and the window - 1 tokens before it; 0 = all
   std::int64_t chunk = 0;               // a token sees those of its own chunk of so many positions; 0 = all
-  OutputGate gate = OutputGate::kNone;  // factors sigmoid(gate(norm(x))) of the heads' output
-  NormSpec sub_norm;                    // of the heads' output before o (BitNet), if it has a name
+  float value_scale = 1.0f;             // factor of the values (MiMo V2)
+  OutputGate gate = OutputGate::kNone;  // factors f(gate(norm(x))) of the heads' output
+  backend::GateFunction gate_function = backend::GateFunction::kSigmoid;
+  NormSpec sub_norm;  // of the heads' output before o (BitNet), if it has a name
   // Width of BlockRows::input, which attention reads without a norm instead of the residual; 0 = it reads the residual.
   std::int64_t input_width = 0;
   FusedQkv fused = FusedQkv::kStacked;

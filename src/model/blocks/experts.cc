@@ -158,6 +158,7 @@ class Experts final : public Block {
     }
     const DeviceView logits = space.take(params_.routing.experts), routes = space.take(2 * params_.routing.chosen);
     backend.linear(*router_.weight, {.bias = router_.bias.address()}, x, logits);
+    if (params_.router_softcap != 0.0f) backend.scale({.softcap = params_.router_softcap}, logits);
     backend.route({.routing = params_.routing, .bias = choice_bias_.address()}, logits, routes);
     backend.experts({.up = up_.weight.get(),
                      .up_bias = up_.bias.address(),
@@ -201,7 +202,7 @@ class Experts final : public Block {
     const DeviceView factor = space.take(1), shared = space.take(out.cols());
     backend.linear(*factor_.weight, {.bias = factor_.bias.address()}, x, factor);
     backend.mlp(mlp, x, shared);
-    backend.gate(factor, shared);
+    backend.gate(backend::GateFunction::kSigmoid, factor, shared);
     backend.add({}, shared, out);
   }
 
@@ -245,7 +246,8 @@ std::string experts_key(const BlockSpec& block) {
                      r.experts, r.chosen, r.groups, r.chosen_groups, r.normalised, r.floor, r.scale, r.jitter,
                      e.scale_inputs, e.router_bias, e.biases, e.names.choice_bias.empty(),
                      e.names.shared_factor.empty()) +
-         (e.names.norm.empty() ? " bare" : "");
+         (e.names.norm.empty() ? " bare" : "") +
+         (e.router_softcap != 0.0f ? fmt::format(" cap {}", e.router_softcap) : "");
 }
 
 BlockWork experts_work(const BlockSpec& block, const ModelSpec& spec) {

@@ -35,7 +35,8 @@ struct ExpertsParams {
   std::int64_t width = 0;         // of one expert
   std::int64_t shared_width = 0;  // of the expert that every row goes through; 0: none
   backend::Routing routing;
-  bool scale_inputs = false;  // the router's weights are factors of n instead
+  float router_softcap = 0.0f;  // the router's logits l become softcap * tanh(l / softcap); 0 = as they are (Laguna)
+  bool scale_inputs = false;    // the router's weights are factors of n instead
   bool gated = true;
   backend::Activation activation = backend::Activation::kSilu;
   backend::ActivationParameters parameters = {};

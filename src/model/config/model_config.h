@@ -23,6 +23,7 @@ struct RopeScaling {
   // longrope: divisors of the frequencies, for lengths up to original_context and beyond. Empty where a GGUF file has
   // them as tensors.
   std::vector<double> short_factors, long_factors;
+  std::optional<double> short_magnitude, long_magnitude;  // longrope: attention_factor of either (Phi-3.5-MoE)
   bool operator==(const RopeScaling&) const = default;
 };
 

@@ -15,9 +15,10 @@ using checkpoint::quote_name;
 
 constexpr ConfigField kTheta{.json = {"rope_theta", "rotary_emb_base", "rope_freq_constant", "global_rope_theta"},
                              .gguf = {"rope.freq_base"}};
-constexpr ConfigField kSlidingTheta{.json = {"rope_local_base_freq", "rope_local_theta", "local_rope_theta"},
-                                    .gguf = {"rope.freq_base_swa"},
-                                    .neutral = "*"};
+constexpr ConfigField kSlidingTheta{
+    .json = {"rope_local_base_freq", "rope_local_theta", "local_rope_theta", "swa_rope_theta"},
+    .gguf = {"rope.freq_base_swa"},
+    .neutral = "*"};
 constexpr ConfigField kParameters{.json = {"rope_parameters", "rope_scaling"}};
 constexpr ConfigField kPartial{.json = {"partial_rotary_factor", "rotary_pct", "rope_pct"}, .neutral = "1.0"};
 constexpr ConfigField kOriginalContext{.json = {"original_max_position_embeddings"}, .neutral = "*"};

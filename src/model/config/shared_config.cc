@@ -135,7 +135,7 @@ ModelConfig read_shared_config(ConfigView& view, const ConfigDefaults& defaults)
   config.activation = view.text(kActivation).value_or(std::string(defaults.activation));
   config.rope.dim = config.head_dim;
   if (defaults.rotary) read_rope(view, config);
-  read_window(view, {.used = defaults.windows, .period = defaults.window_period}, config);
+  read_window(view, {.used = defaults.windows, .period = defaults.window_period, .chunks = defaults.chunks}, config);
   config.tie_word_embeddings = view.boolean(kTied).value_or(defaults.tied_head);
   config.attention_bias = view.boolean(kAttentionBias).value_or(defaults.attention_bias);
   config.mlp_bias = view.boolean(kMlpBias).value_or(defaults.mlp_bias);

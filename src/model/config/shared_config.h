@@ -25,6 +25,7 @@ struct ConfigDefaults {
   bool rotary = true;              // positions are rotary, so the rope fields are read
   bool windows = true;             // a window applies unless use_sliding_window is false
   std::int64_t window_period = 0;  // every so-manieth layer sees all tokens where the file is silent; 0 = none does
+  bool chunks = false;             // layer_types may have chunked_attention, which the family reads itself
   // Code that auto_map names does what this family does; if false, auto_map is an error.
   bool code_is_known = false;
 };

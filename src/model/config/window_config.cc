@@ -22,11 +22,12 @@ constexpr ConfigField kPattern{
 constexpr ConfigField kFullLayers{.json = {"max_window_layers"}, .neutral = "*"};
 
 // One entry a layer: "sliding_attention", "full_attention" or, as hybrids say, "attention".
-std::vector<bool> json_layers(const ConfigView& view, const nlohmann::json& types) {
+std::vector<bool> json_layers(const ConfigView& view, const nlohmann::json& types, bool chunks) {
   if (!types.is_array()) view.bad_value(kLayerTypes, std::string("expected a list, found ") + types.type_name());
   std::vector<bool> windows;
   for (const nlohmann::json& type : types) {
-    if (type != "sliding_attention" && type != "full_attention" && type != "attention") {
+    const bool known = type == "sliding_attention" || type == "full_attention" || type == "attention";
+    if (!known && !(chunks && type == "chunked_attention")) {
       const std::string found = type.is_string() ? type.get<std::string>() : type.type_name();
       view.unsupported(kLayerTypes, "only full_attention and sliding_attention are supported, found " +
                                         checkpoint::quote_name(found));
@@ -87,8 +88,9 @@ void read_window(ConfigView& view, const WindowDefaults& defaults, ModelConfig& 
     if (config.sliding_window > 0) read_gguf_layers(view, defaults.period, config);
     return;
   }
-  const std::int64_t period = json_period(view, defaults.period);
-  std::vector<bool> of_types = types == nullptr ? std::vector<bool>() : json_layers(view, *types);
+  view.has(kPattern);
+  const std::int64_t period = types == nullptr ? json_period(view, defaults.period) : 0;
+  std::vector<bool> of_types = types == nullptr ? std::vector<bool>() : json_layers(view, *types, defaults.chunks);
   if (!on || !window) return;
   config.sliding_window = checked_window(view, *window);
   if (types != nullptr) {

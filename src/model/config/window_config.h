@@ -11,6 +11,7 @@ namespace millrace::model {
 struct WindowDefaults {
   bool used = true;         // config.json's window applies where use_sliding_window is absent
   std::int64_t period = 0;  // every period-th layer sees all tokens; 0 = none does
+  bool chunks = false;      // layer_types may have chunked_attention, which the family reads itself
 };
 
 // Reads sliding_window and layer_uses_window. config.n_layers must be set. Throws LoadError.
