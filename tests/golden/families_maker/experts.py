@@ -95,7 +95,7 @@ FAMILIES = {
             "max_window_layers": 3,
             **theta(1e6),
         },
-        hub=lambda c: old(c, omit=("layer_types", "rope_scaling", "qkv_bias")),
+        hub=lambda c: old(c, omit=("rope_scaling", "qkv_bias")),
         inert={"max_window_layers|use_sliding_window": "layer_types says it"},
         gguf="llama.cpp wants experts in each layer",
     ),
@@ -173,14 +173,5 @@ FAMILIES = {
         hub=hub_cohere,
         inert={**COHERE_INERT, "layer_norm_eps": "of the other norm", "norm_topk_prob": "of the sigmoid"},
         gguf="the converter knows only the mean",
-    ),
-    "jetmoe": experts(
-        "JetMoe",
-        {k: v for k, v in LOCAL.items() if k != "num_attention_heads"}
-        | {"hidden_size": 16, "kv_channels": 8, "num_key_value_heads": 2, "rms_norm_eps": 0.5, "tie_word_embeddings": False, **theta(10000.0)},
-        spread=[("input_linear", 0.0, 0.4), ("experts.output_linear", 0.0, 0.3), (r"mlp\.output_linear", 0.0, 0.4), ("router", 0.0, 0.5)],
-        hub=lambda c: old(c),
-        inert={"aux_loss": "of training"},
-        gguf="llama.cpp's converter does not know it",
     ),
 }
