@@ -105,6 +105,27 @@ TEST(BadFamilyFiles, VariantsOfFamiliesWithCodeOfTheirOwnAreRejected) {
             "/config.json: block_configs: expected a list of 4 objects");
 }
 
+TEST(BadFamilyFiles, VariantsOfMixturesAreRejected) {
+  const auto with = [](const char* family, const char* field, const Json& value) {
+    return outcome(family, [&](Json& config) { config[field] = value; });
+  };
+  EXPECT_EQ(with("hunyuan_v1_moe", "moe_topk", {2, 3}),
+            "/config.json: moe_topk: layers that differ in it are not supported");
+  EXPECT_EQ(with("laguna", "mlp_layer_types", {"dense", "sparse"}),
+            "/config.json: mlp_layer_types: expected a list of 3 layers");
+  EXPECT_EQ(with("exaone_moe", "mlp_layer_types", {"dense", "sparse", "linear"}),
+            "/config.json: mlp_layer_types: only dense and sparse are supported");
+  EXPECT_EQ(with("laguna", "moe_apply_router_weight_on_input", true),
+            "/config.json: moe_apply_router_weight_on_input: true is not supported");
+  EXPECT_EQ(with("mimo_v2", "swa_head_dim", 8), "/config.json: swa_head_dim: it must be the size of other layers");
+  EXPECT_EQ(with("cohere2_moe", "expert_selection_fn", "relu"),
+            "/config.json: expert_selection_fn: only softmax and sigmoid are supported");
+  EXPECT_EQ(with("glm4_moe", "n_group", 4), "n_group is 4: must be a divisor of the 6 experts");
+  EXPECT_EQ(with("mixtral", "layer_types", {"chunked_attention", "full_attention"}),
+            "/config.json: layer_types: only full_attention and sliding_attention are supported, found "
+            "'chunked_attention'");
+}
+
 TEST(BadFamilyFiles, FactorsMustBeOnePairOfDimensionsEach) {
   const auto with = [](const char* list, const Json& factors) {
     return outcome("phi3_longrope", [&](Json& config) { config["rope_parameters"][list] = factors; });

@@ -8,6 +8,7 @@
 #include "backend/testing/test_backend.h"
 #include "model/block.h"
 #include "model/blocks/attention.h"
+#include "model/blocks/experts.h"
 #include "model/blocks/linear.h"
 #include "model/blocks/mlp.h"
 
@@ -100,6 +101,10 @@ TEST(ComputationKey, TellsApartWhateverAConfigurationChanges) {
       [](ModelSpec& s) { s.layers[1].get<MlpParams>().norm.offset = 1.0f; },
       [](ModelSpec& s) { s.layers[1].get<MlpParams>().names.sub_norm = "norm"; },
       [](ModelSpec& s) { s.layers[1].get<AttentionParams>().input_width = 80; },
+      [](ModelSpec& s) { s.layers[1].blocks[1] = ExpertsParams{}; },
+      [](ModelSpec& s) { s.layers[1].blocks[1] = ExpertsParams{.router_softcap = 30.0f}; },
+      [](ModelSpec& s) { s.layers[1].blocks[1] = ExpertsParams{.scale_inputs = true}; },
+      [](ModelSpec& s) { s.layers[1].blocks[1] = ExpertsParams{.routing = {.router = "sigmoid"}}; },
       [](ModelSpec& s) { s.layers[1].blocks.pop_back(); },
       [](ModelSpec& s) { s.layers.pop_back(); },
   };
