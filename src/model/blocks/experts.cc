@@ -51,9 +51,10 @@ using backend::DeviceView;
 
 const ExpertsParams& experts_of(const BlockSpec& block) { return block.as<ExpertsParams>(); }
 
-BlockWeight router_weight(const ExpertsParams& e, const ModelSpec& spec) {
+BlockWeight router_weight(const ExpertsParams& e, const ModelSpec& spec, const HasTensor& has) {
+  const bool other = !e.names.other_router.empty() && has(e.names.other_router);
   return {.role = "ffn_gate_inp",
-          .name = e.names.router,
+          .name = other ? e.names.other_router : e.names.router,
           .rows = e.routing.experts,
           .cols = spec.hidden_size,
           .exact = true,
@@ -139,7 +140,7 @@ class Experts final : public Block {
       : params_(params), norm_(loader.norm(params.names.norm, params.norm, loader.spec().hidden_size)) {
     const ModelSpec& spec = loader.spec();
     const auto has = [&](const std::string& pattern) { return loader.has(pattern); };
-    router_ = loader.product(router_weight(params, spec));
+    router_ = loader.product(router_weight(params, spec, has));
     const std::string& bias = params.names.choice_bias;
     if (!bias.empty()) choice_bias_ = loader.backend().make_vector(loader.values(bias, params.routing.experts));
     up_ = loader.experts(expert_ups(params, spec, has));
@@ -272,7 +273,7 @@ std::vector<BlockWeight> experts_weights(const BlockSpec& block, const ModelSpec
   std::vector<BlockWeight> all;
   if (!e.names.norm.empty() && e.norm.weight)
     all.push_back(norm_weight("ffn_norm", e.names.norm, spec.hidden_size, e.norm));
-  all.push_back(router_weight(e, spec));
+  all.push_back(router_weight(e, spec, has));
   if (!e.names.choice_bias.empty()) {
     all.push_back({.role = "exp_probs_b", .name = e.names.choice_bias, .rows = e.routing.experts, .whole_name = true});
   }

@@ -11,7 +11,8 @@ namespace millrace::model {
 // Patterns of the names of a mixture's weights, as in WeightNames.
 struct ExpertNames {
   std::string norm, router;
-  std::string choice_bias;  // a whole name; empty: the choice has no bias
+  std::string other_router = {};  // what the file may call it instead
+  std::string choice_bias;        // a whole name; empty: the choice has no bias
   // Of the experts: one tensor for each, whose number stands for `[]`, or a stack of all.
   std::string gate, up, down;
   // Stacks that a file may have instead: gate and up in one, and down.

@@ -29,6 +29,16 @@ ModelConfig cohere_moe_config(checkpoint::ConfigView& view, ModelConfig config) 
   return config;
 }
 
+// Layers without a window do not rotate, but for those without experts if none of these has one.
+void rotate_cohere_moe(checkpoint::ConfigView& view, ModelSpec& spec) {
+  const bool dense_rotate = view.integer(kCohereMoeDensePeriod, checkpoint::kCounts).value_or(1) == 1;
+  for (LayerSpec& layer : spec.layers) {
+    const bool dense = layer.blocks.back().find<MlpParams>() != nullptr;
+    auto& a = layer.get<AttentionParams>();
+    if (a.window == 0 && !(dense && dense_rotate)) a.rope = -1;
+  }
+}
+
 ExpertsParams cohere_moe_experts(checkpoint::ConfigView& view, const ModelSpec& spec) {
   const std::string router = view.text(kCohereMoeRouter).value_or(view.gguf() ? "sigmoid" : "softmax");
   if (router != "softmax" && router != "sigmoid") {
@@ -65,14 +75,12 @@ ModelFamily cohere2_moe() {
           .spec = [](checkpoint::ConfigView& view, const ModelConfig& config) {
             ModelSpec spec = cohere_spec(view, cohere_moe_config(view, config));
             if (view.has(kCohereMoeRms)) each_norm(spec, [](NormSpec& norm) { norm.kind = backend::NormKind::kRms; });
-            each_attention(spec, [](AttentionParams& a) {
-              if (a.window == 0) a.rope = -1;
-            });
             const ExpertsParams experts = cohere_moe_experts(view, spec);
             if (const auto width = view.integer(kCohereMoeDenseWidth, checkpoint::kCounts)) {
               each_mlp(spec, [&](MlpParams& mlp) { mlp.width = *width; });
             }
             use_experts_as_read(view, spec, experts);
+            rotate_cohere_moe(view, spec);
             average_cohere_experts(view, spec);
             return spec;
           }};

@@ -36,7 +36,7 @@ std::vector<bool> llama4_rotates(checkpoint::ConfigView& view, std::int64_t n_la
   const nlohmann::json* listed = view.json(kLlama4Rotated);
   if (listed == nullptr || listed->empty()) return rotates;
   const auto flags = view.integers(kLlama4Rotated, n_layers, {0, 1});
-  std::ranges::transform(*flags, rotates.begin(), [](std::int64_t flag) { return flag == 1; });
+  for (std::size_t i = 0; i < rotates.size(); ++i) rotates[i] = (*flags)[i] == 1;
   return rotates;
 }
 

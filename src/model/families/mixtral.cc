@@ -13,6 +13,7 @@ ModelFamily mixtral() {
             ModelSpec spec = llama_spec(view, config);
             ExpertsParams experts = read_experts(view, spec);
             const std::string mixture = "model.layers.{}.block_sparse_moe.";
+            experts.names.other_router = experts.names.router;  // beside stacks, in files of Transformers' own names
             experts.names.router = mixture + "gate";
             experts.names.gate = mixture + "experts.[].w1";
             experts.names.up = mixture + "experts.[].w3";
