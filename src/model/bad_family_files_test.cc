@@ -121,6 +121,9 @@ TEST(BadFamilyFiles, VariantsOfMixturesAreRejected) {
   EXPECT_EQ(with("cohere2_moe", "expert_selection_fn", "relu"),
             "/config.json: expert_selection_fn: only softmax and sigmoid are supported");
   EXPECT_EQ(with("glm4_moe", "n_group", 4), "n_group is 4: must be a divisor of the 6 experts");
+  EXPECT_EQ(with("mixtral", "num_experts_per_tok", 7), "num_experts_per_tok is 7: must be in [1, 6], the experts");
+  EXPECT_EQ(with("mixtral", "num_local_experts", 5000), "num_experts is 5000: must be in [2, 1024]");
+  EXPECT_EQ(with("glm4_moe_qk_norm", "topk_group", 1), "topk_group is 1: must be in [1, 4], with 3 experts in them");
   EXPECT_EQ(with("mixtral", "layer_types", {"chunked_attention", "full_attention"}),
             "/config.json: layer_types: only full_attention and sliding_attention are supported, found "
             "'chunked_attention'");

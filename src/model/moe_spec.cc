@@ -31,7 +31,8 @@ constexpr ConfigField kSharedExpertWidth{
 constexpr ConfigField kDenseLayers{
     .json = {"first_k_dense_replace", "num_dense_layers"}, .gguf = {"leading_dense_block_count"}, .neutral = "*"};
 constexpr ConfigField kMlpLayerTypes{.json = {"mlp_layer_types"}, .neutral = "*"};
-constexpr ConfigField kMtpLayers{.json = {"num_nextn_predict_layers"}, .gguf = {"nextn_predict_layers"}};
+constexpr ConfigField kMtpLayers{
+    .json = {"num_nextn_predict_layers"}, .gguf = {"nextn_predict_layers"}, .neutral = "*"};
 constexpr ConfigField kGating{.gguf = {"expert_gating_func"}, .neutral = "*"};
 
 // llama.cpp's numbers of routers; files of before do without.
