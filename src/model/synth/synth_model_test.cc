@@ -66,6 +66,12 @@ SynthShape small(SynthShape shape) {
   shape.heads = 4;
   if (!shape.family.starts_with("gemma")) shape.head_dim = 32;  // of which Gemma's class takes 256 for granted
   shape.ffn = 256;
+  if (shape.family == "gpt_oss") {  // whose fields say the width, too
+    const SynthShape& tiny = *find_synth_shape("tiny-gpt-oss");
+    shape.ffn = tiny.ffn;
+    shape.json = tiny.json;
+    shape.gguf = tiny.gguf;
+  }
   shape.vocab = 512;
   shape.context = 128;
   return shape;
