@@ -120,7 +120,7 @@ struct BlockWeight {
   std::int64_t head_rows = 0;                 // of a head's norm: values of one head
   bool to_residual = false;                   // its output is added to the residual
   bool whole_name = false;
-  // Of each of so many experts: one tensor for each, whose number stands for `[]` in the name, or a stack [experts,
+  // The weight of so many experts: a tensor for each, whose number stands for `[]` in the name, or a stack [experts,
   // rows, cols] or, with inputs_first, [experts, cols, rows]. 0: it is one weight.
   std::int64_t experts = 0;
   bool inputs_first = false;

@@ -67,10 +67,7 @@ class CpuBackend final : public Backend {
 
  private:
   struct ExpertStep;
-  RowSource expert_inputs(const TensorView& x, const TensorView& routes, bool scaled);
-  void expert_blocks(const ExpertStep& step, const Products::SharedInput& input, std::int64_t block,
-                     std::size_t inputs_at);
-  void expert_columns(const ExpertStep& step, const Products::SharedInput& input, std::size_t inputs_at);
+  struct ExpertPhases;
 
   KernelSet kernels_;
   WeightArena arena_;

@@ -110,20 +110,95 @@ void CpuBackend::route(const RouteArgs& args, DeviceView from, DeviceView to) {
   });
 }
 
-// The rows of x that the experts read: those of `x`, or each as often as it has experts, scaled.
-RowSource CpuBackend::expert_inputs(const TensorView& x, const TensorView& routes, bool scaled) {
-  if (!scaled) return {x, std::nullopt};
-  const std::int64_t chosen = routes.cols() / 2, pairs = x.rows() * chosen;
-  partials_.reserve(static_cast<std::size_t>(pairs * x.cols()) * sizeof(float));
-  const TensorView rows(partials_.data(), DType::kF32, {pairs, x.cols()});
-  program_->add_split(pairs, 1, [=, this](std::int64_t begin, std::int64_t end, int) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      std::copy_n(x.row(i / chosen), x.cols(), rows.row(i));
-      kernels_.scale(rows.row(i), x.cols(), routes.row(i / chosen)[chosen + i % chosen], 0.0f);
-    }
-  });
-  return {rows, std::nullopt};
-}
+// The phases of one operation.
+struct CpuBackend::ExpertPhases {
+  CpuBackend& backend;
+
+  // The rows of x that the experts read: those of `x`, or each as often as it has experts, scaled.
+  RowSource inputs(const TensorView& x, const TensorView& routes, bool scaled) {
+    if (!scaled) return {x, std::nullopt};
+    const std::int64_t chosen = routes.cols() / 2, pairs = x.rows() * chosen;
+    backend.partials_.reserve(static_cast<std::size_t>(pairs * x.cols()) * sizeof(float));
+    const TensorView rows(backend.partials_.data(), DType::kF32, {pairs, x.cols()});
+    backend.program_->add_split(pairs, 1, [=, b = &backend](std::int64_t begin, std::int64_t end, int) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        std::copy_n(x.row(i / chosen), x.cols(), rows.row(i));
+        b->kernels_.scale(rows.row(i), x.cols(), routes.row(i / chosen)[chosen + i % chosen], 0.0f);
+      }
+    });
+    return {rows, std::nullopt};
+  }
+
+  void blocks(const ExpertStep& step, const Products::SharedInput& input, std::int64_t block, std::size_t inputs_at) {
+    const ActivationForm up_form = step.up().activation_form(), down_form = step.down().activation_form();
+    const std::size_t hidden_at = inputs_at + ActivationRows(up_form, block, nullptr).bytes();
+    const std::size_t chunk_at = hidden_at + ActivationRows(down_form, block, nullptr).bytes();
+    const std::int64_t width = step.out.cols();
+    backend.workers_.reserve(chunk_at + HiddenColumns::chunk_bytes(block));
+    backend.hidden_.reserve(static_cast<std::size_t>(step.rows * step.chosen * width) * sizeof(float));
+    const std::int64_t blocks = ExpertPlan::most_blocks(step.rows, step.chosen, step.down().experts(), block);
+    backend.program_->add_tasks(blocks, [=, b = &backend](std::int64_t i, int worker) {
+      if (i >= std::ssize(b->expert_plan_.blocks())) return;
+      const Group& group = b->expert_plan_.blocks()[static_cast<std::size_t>(i)];
+      std::byte* memory = b->workers_.of(worker);
+      const ActivationRows x = step.gather(group, b->products_.open_input(input, worker), memory + inputs_at);
+      const ActivationRows hidden(step.down().activation_form(), group.count, memory + hidden_at);
+      const HiddenColumns columns = step.hidden(group.expert);
+      columns.compute(b->kernels_, 0, columns.panels(), x, hidden, reinterpret_cast<float*>(memory + chunk_at));
+      step.down().multiply(0, step.down().panels(),
+                           {hidden, step.down_bias(group.expert), false, b->hidden_.as<float>() + group.first * width,
+                            width, group.expert});
+    });
+    backend.program_->add_split(step.rows, 1, [=, b = &backend](std::int64_t begin, std::int64_t end, int worker) {
+      const auto output = [&](std::int64_t place) { return b->hidden_.as<float>() + place * width; };
+      for (std::int64_t t = begin; t < end; ++t) {
+        step.add_up(b->kernels_, t, 0, width, output, b->workers_.normed_row(worker));
+      }
+    });
+  }
+
+  void columns(const ExpertStep& step, const Products::SharedInput& input, std::size_t inputs_at) {
+    const std::int64_t pairs = step.rows * step.chosen, groups = std::min(step.down().experts(), pairs);
+    const ActivationForm up_form = step.up().activation_form();
+    const std::size_t chunk_at = inputs_at + ActivationRows(up_form, step.rows, nullptr).bytes();
+    const std::size_t output_bytes = static_cast<std::size_t>(pairs * output_columns(pairs)) * sizeof(float);
+    backend.workers_.reserve(chunk_at + std::max(HiddenColumns::chunk_bytes(step.rows), output_bytes));
+    backend.hidden_.reserve(bytes_of_groups(step.down().activation_form(), pairs));
+    const std::int64_t panels = (step.hidden(0).panels() + kColumnGrain - 1) / kColumnGrain * kColumnGrain;
+    backend.program_->add_split(
+        groups * panels, kColumnGrain, [=, b = &backend](std::int64_t begin, std::int64_t end, int worker) {
+          std::byte* memory = b->workers_.of(worker);
+          for (std::int64_t at = begin; at < end; at = (at / panels + 1) * panels) {
+            if (at / panels >= std::ssize(b->expert_plan_.groups())) return;
+            const Group& group = b->expert_plan_.groups()[static_cast<std::size_t>(at / panels)];
+            const ActivationRows x = step.gather(group, b->products_.open_input(input, worker), memory + inputs_at);
+            const HiddenColumns columns = step.hidden(group.expert);
+            const std::int64_t last = std::min(columns.panels(), at % panels + end - at);
+            columns.compute(b->kernels_, at % panels, last, x, step.hidden_rows(group, b->hidden_.data()),
+                            reinterpret_cast<float*>(memory + chunk_at));
+          }
+        });
+    backend.program_->add_split(
+        step.down().panels(), kColumnGrain, [=, b = &backend](std::int64_t begin, std::int64_t end, int worker) {
+          auto* outputs = reinterpret_cast<float*>(b->workers_.of(worker) + chunk_at);
+          const PackedLinear& down = step.down();
+          const std::int64_t stride = output_columns(pairs), chunk = stride / kPanelRows;
+          for (std::int64_t panel = begin; panel < end; panel += chunk) {
+            const std::int64_t last = std::min(end, panel + chunk), column = down.column(panel);
+            for (const Group& group : b->expert_plan_.groups()) {
+              const ActivationRows hidden = step.hidden_rows(group, b->hidden_.data());
+              down.multiply(
+                  panel, last,
+                  {hidden, step.down_bias(group.expert), false, outputs + group.first * stride, stride, group.expert});
+            }
+            const auto output = [&](std::int64_t place) { return outputs + place * stride; };
+            for (std::int64_t t = 0; t < step.rows; ++t) {
+              step.add_up(b->kernels_, t, column, down.column(last) - column, output, b->workers_.normed_row(worker));
+            }
+          }
+        });
+  }
+};
 
 void CpuBackend::experts(const Experts& of_device, DeviceView from, DeviceView routes_at, DeviceView to) {
   const TensorView x = on_host(from), routes = on_host(routes_at);
@@ -137,83 +212,15 @@ void CpuBackend::experts(const Experts& of_device, DeviceView from, DeviceView r
   program_->add_tasks(1, [this, step, block](std::int64_t, int) {
     expert_plan_.make(step.routes, step.down().experts(), std::max(block, kTileRows), step.of.census);
   });
-  const RowSource source = expert_inputs(x, routes, step.of.scale_inputs);
+  ExpertPhases phases{*this};
+  const RowSource source = phases.inputs(x, routes, step.of.scale_inputs);
   const Products::SharedInput input = products_.share_input(*program_, source, up);
   // Of a worker, behind what open_input() puts there and a row of sums.
   const std::size_t inputs_at =
       WorkerMemory::row_bytes(std::max(up.k(), down.n())) +
       ActivationRows(up.activation_form(), input.own == 0 ? 0 : source.rows(), nullptr).bytes();
-  if (block > 0) return expert_blocks(step, input, block, inputs_at);
-  expert_columns(step, input, inputs_at);
-}
-
-void CpuBackend::expert_blocks(const ExpertStep& step, const Products::SharedInput& input, std::int64_t block,
-                               std::size_t inputs_at) {
-  const ActivationForm up_form = step.up().activation_form(), down_form = step.down().activation_form();
-  const std::size_t hidden_at = inputs_at + ActivationRows(up_form, block, nullptr).bytes();
-  const std::size_t chunk_at = hidden_at + ActivationRows(down_form, block, nullptr).bytes();
-  const std::int64_t width = step.out.cols();
-  workers_.reserve(chunk_at + HiddenColumns::chunk_bytes(block));
-  hidden_.reserve(static_cast<std::size_t>(step.rows * step.chosen * width) * sizeof(float));
-  const std::int64_t blocks = ExpertPlan::most_blocks(step.rows, step.chosen, step.down().experts(), block);
-  program_->add_tasks(blocks, [=, this](std::int64_t i, int worker) {
-    if (i >= std::ssize(expert_plan_.blocks())) return;
-    const Group& group = expert_plan_.blocks()[static_cast<std::size_t>(i)];
-    std::byte* memory = workers_.of(worker);
-    const ActivationRows x = step.gather(group, products_.open_input(input, worker), memory + inputs_at);
-    const ActivationRows hidden(step.down().activation_form(), group.count, memory + hidden_at);
-    const HiddenColumns columns = step.hidden(group.expert);
-    columns.compute(kernels_, 0, columns.panels(), x, hidden, reinterpret_cast<float*>(memory + chunk_at));
-    step.down().multiply(
-        0, step.down().panels(),
-        {hidden, step.down_bias(group.expert), false, hidden_.as<float>() + group.first * width, width, group.expert});
-  });
-  program_->add_split(step.rows, 1, [=, this](std::int64_t begin, std::int64_t end, int worker) {
-    const auto output = [&](std::int64_t place) { return hidden_.as<float>() + place * width; };
-    for (std::int64_t t = begin; t < end; ++t) {
-      step.add_up(kernels_, t, 0, width, output, workers_.normed_row(worker));
-    }
-  });
-}
-
-void CpuBackend::expert_columns(const ExpertStep& step, const Products::SharedInput& input, std::size_t inputs_at) {
-  const std::int64_t pairs = step.rows * step.chosen, groups = std::min(step.down().experts(), pairs);
-  const ActivationForm up_form = step.up().activation_form();
-  const std::size_t chunk_at = inputs_at + ActivationRows(up_form, step.rows, nullptr).bytes();
-  const std::size_t output_bytes = static_cast<std::size_t>(pairs * output_columns(pairs)) * sizeof(float);
-  workers_.reserve(chunk_at + std::max(HiddenColumns::chunk_bytes(step.rows), output_bytes));
-  hidden_.reserve(bytes_of_groups(step.down().activation_form(), pairs));
-  const std::int64_t panels = (step.hidden(0).panels() + kColumnGrain - 1) / kColumnGrain * kColumnGrain;
-  program_->add_split(groups * panels, kColumnGrain, [=, this](std::int64_t begin, std::int64_t end, int worker) {
-    std::byte* memory = workers_.of(worker);
-    for (std::int64_t at = begin; at < end; at = (at / panels + 1) * panels) {
-      if (at / panels >= std::ssize(expert_plan_.groups())) return;
-      const Group& group = expert_plan_.groups()[static_cast<std::size_t>(at / panels)];
-      const ActivationRows x = step.gather(group, products_.open_input(input, worker), memory + inputs_at);
-      const HiddenColumns columns = step.hidden(group.expert);
-      const std::int64_t last = std::min(columns.panels(), at % panels + end - at);
-      columns.compute(kernels_, at % panels, last, x, step.hidden_rows(group, hidden_.data()),
-                      reinterpret_cast<float*>(memory + chunk_at));
-    }
-  });
-  program_->add_split(step.down().panels(), kColumnGrain, [=, this](std::int64_t begin, std::int64_t end, int worker) {
-    auto* outputs = reinterpret_cast<float*>(workers_.of(worker) + chunk_at);
-    const PackedLinear& down = step.down();
-    const std::int64_t stride = output_columns(pairs), chunk = stride / kPanelRows;
-    for (std::int64_t panel = begin; panel < end; panel += chunk) {
-      const std::int64_t last = std::min(end, panel + chunk), column = down.column(panel);
-      for (const Group& group : expert_plan_.groups()) {
-        const ActivationRows hidden = step.hidden_rows(group, hidden_.data());
-        down.multiply(
-            panel, last,
-            {hidden, step.down_bias(group.expert), false, outputs + group.first * stride, stride, group.expert});
-      }
-      const auto output = [&](std::int64_t place) { return outputs + place * stride; };
-      for (std::int64_t t = 0; t < step.rows; ++t) {
-        step.add_up(kernels_, t, column, down.column(last) - column, output, workers_.normed_row(worker));
-      }
-    }
-  });
+  if (block > 0) return phases.blocks(step, input, block, inputs_at);
+  phases.columns(step, input, inputs_at);
 }
 
 }  // namespace millrace::backend::cpu

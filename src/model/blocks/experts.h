@@ -13,7 +13,7 @@ struct ExpertNames {
   std::string norm, router;
   std::string other_router = {};  // what the file may call it instead
   std::string choice_bias;        // a whole name; empty: the choice has no bias
-  // Of the experts: one tensor for each, whose number stands for `[]`, or a stack of all.
+  // Weights of experts: a tensor for each, whose number stands for `[]`, or a stack of all.
   std::string gate, up, down;
   // Stacks that a file may have instead: gate and up in one, and down.
   std::string gate_up, stacked_down;
