@@ -135,6 +135,11 @@ void add_post_norms(ModelSpec& spec, bool gguf, const std::string& attention, co
   }
 }
 
+void drop_input_norms(ModelSpec& spec) {
+  each_attention(spec, [](AttentionParams& a) { a.names.norm.clear(); });
+  each_mlp(spec, [](MlpParams& mlp) { mlp.names.norm.clear(); });
+}
+
 void rotate_nothing(ModelSpec& spec) {
   spec.ropes.clear();
   each_attention(spec, [](AttentionParams& a) { a.rope = -1; });

@@ -75,6 +75,8 @@ void keep_rotary_pairs(ModelSpec& spec);
 void add_head_norms(ModelSpec& spec);
 // Norms of what attention and MLP give, in front of the residual; GGUF has its own names for them.
 void add_post_norms(ModelSpec& spec, bool gguf, const std::string& attention, const std::string& mlp);
+// Blocks read the residual without a norm in front.
+void drop_input_norms(ModelSpec& spec);
 // Queries and keys are not rotated.
 void rotate_nothing(ModelSpec& spec);
 // Positions are rows of a table, and nothing is rotated.

@@ -48,6 +48,13 @@ std::string_view router_of(checkpoint::ConfigView& view, std::string_view of_fam
   return same || chosen_first ? of_family : router;
 }
 
+const MlpParams& mlp_of(const LayerSpec& layer) {
+  const auto is_mlp = [](const BlockSpec& block) { return block.kind() == MlpParams::kKind; };
+  const auto found = std::ranges::find_if(layer.blocks, is_mlp);
+  CHECK(found != layer.blocks.end());
+  return found->as<MlpParams>();
+}
+
 }  // namespace
 
 std::vector<ConfigField> moe_fields() {
@@ -67,8 +74,7 @@ void refuse_experts(checkpoint::ConfigView& view) {
 }
 
 ExpertsParams read_experts(checkpoint::ConfigView& view, const ModelSpec& spec, const MoeDefaults& defaults) {
-  ModelSpec layers = spec;
-  const MlpParams& mlp = layers.layers.front().get<MlpParams>();
+  const MlpParams& mlp = mlp_of(spec.layers.front());
   ExpertsParams e;
   e.gated = mlp.gated;
   e.activation = mlp.activation;
@@ -96,6 +102,20 @@ ExpertsParams read_experts(checkpoint::ConfigView& view, const ModelSpec& spec, 
   e.names.choice_bias =
       view.gguf() ? "blk.{}.exp_probs_b.bias" : fmt::format("model.layers.{{}}.{}", defaults.choice_bias);
   return e;
+}
+
+void name_as_mixtral(ExpertNames& names) {
+  const std::string mixture = "model.layers.{}.block_sparse_moe.";
+  names.router = mixture + "gate";
+  names.gate = mixture + "experts.[].w1";
+  names.up = mixture + "experts.[].w3";
+  names.down = mixture + "experts.[].w2";
+}
+
+void name_shared_expert(ExpertNames& names, const std::string& prefix) {
+  names.shared_gate = prefix + "gate_proj";
+  names.shared_up = prefix + "up_proj";
+  names.shared_down = prefix + "down_proj";
 }
 
 ModelSpec llama_spec_without_mtp(checkpoint::ConfigView& view, const ModelConfig& config) {

@@ -26,11 +26,22 @@ struct MoeDefaults {
   std::string_view choice_bias = {};  // its name in a layer of config.json's files; empty: there is none
 };
 inline constexpr float kSigmoidFloor = 1e-20f;  // DeepSeek's, and of those who took over their router
+// GLM-4.5's, and of those who took over its class.
+inline constexpr MoeDefaults kGlmExperts{.router = "sigmoid",
+                                         .experts = 128,
+                                         .chosen = 8,
+                                         .floor = kSigmoidFloor,
+                                         .choice_bias = "mlp.gate.e_score_correction_bias"};
 
 // The mixture that a configuration describes: sizes, routing, and a shared expert as wide as all shared ones. With the
 // norm and the activation of the layers' MLPs, and the names of GGUF or, in config.json, of Qwen's files. Throws
 // LoadError.
 ExpertsParams read_experts(checkpoint::ConfigView& view, const ModelSpec& spec, const MoeDefaults& defaults = {});
+
+// Names of Hugging Face files: Mixtral's of router and experts, and those of the expert that every row goes through,
+// behind `prefix`.
+void name_as_mixtral(ExpertNames& names);
+void name_shared_expert(ExpertNames& names, const std::string& prefix);
 
 // llama_spec() without the layers of multi-token prediction, which lie behind the others and GGUF counts among them;
 // their tensors are left alone.

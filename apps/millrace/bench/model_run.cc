@@ -38,7 +38,7 @@ app::ServingEngine ModelRun::make_engine(const app::EngineFlags& flags, std::int
 
 std::int64_t ModelRun::block_tokens() const { return flags_.kv_pages().block_tokens; }
 
-double ModelRun::weight_bytes_per_token() const noexcept { return transformer().weight_bytes(1.0); }
+double ModelRun::weight_bytes(double rows) const noexcept { return transformer().weight_bytes(rows); }
 
 Json ModelRun::new_report(std::string_view command) const {
   Json report = bench::new_report(command, loaded_.backend->threads(), flags_.isa());

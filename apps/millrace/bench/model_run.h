@@ -31,7 +31,7 @@ class ModelRun {
   const backend::TimedBackend& timed() const noexcept { return *timed_; }
   std::int64_t vocabulary() const noexcept { return transformer().spec().vocab_size; }
   std::int64_t block_tokens() const;
-  double weight_bytes_per_token() const noexcept;
+  double weight_bytes(double rows) const noexcept;  // of a step; see Transformer
 
   Json new_report(std::string_view command) const;  // bench::new_report() with "model" and "limits"
   // The resident bytes of the process, beside those of packed weights and of the pages of `engine`.

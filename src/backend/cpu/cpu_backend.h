@@ -7,6 +7,7 @@
 #include "backend/backend.h"
 #include "backend/device_kind.h"
 #include "backend/cpu/expert_plan.h"
+#include "backend/cpu/host_memory_backend.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/products.h"
 #include "backend/cpu/scratch.h"
@@ -23,21 +24,13 @@ class AttentionPlan;
 // The Backend of the processor. It records operations as phases of a program that synchronize() runs on the worker
 // team. With many rows, they are cut into blocks, and each free worker takes the next block through the whole
 // operation. With few rows, all workers share each operation, and each computes some of the columns.
-class CpuBackend final : public Backend {
+class CpuBackend final : public HostMemoryBackend {
  public:
   CpuBackend(int threads, Isa isa, const PackedCacheConfig& packed_cache = {});
   ~CpuBackend() override;
 
   std::string description() const override;
   int threads() const noexcept override { return team_.size(); }
-  Limits limits() const noexcept override;
-  Result<DeviceBuffer> allocate(std::size_t bytes) override;
-  void upload(std::span<const std::byte> from, DeviceAddress to) override;
-  void download(DeviceAddress from, std::span<std::byte> out) override;
-  void copy(DeviceAddress from, DeviceAddress to, std::size_t bytes) override;
-  HostView host_view(const DeviceView& results) override;
-  std::size_t kv_page_bytes(const KvFormat& format) const noexcept override;
-  Result<void> check_kv_format(const KvFormat& format) const override;
   std::unique_ptr<Linear> make_linear(std::vector<WeightSource> sources, MatmulPrecision precision) override;
   void finish_loading() override;
   std::size_t packed_bytes(const quant::QuantFormat& format, std::int64_t rows, std::int64_t cols,

@@ -136,7 +136,7 @@ struct CpuBackend::ExpertPhases {
     const std::int64_t width = step.out.cols();
     backend.workers_.reserve(chunk_at + HiddenColumns::chunk_bytes(block));
     backend.hidden_.reserve(static_cast<std::size_t>(step.rows * step.chosen * width) * sizeof(float));
-    const std::int64_t blocks = ExpertPlan::most_blocks(step.rows, step.chosen, step.down().experts(), block);
+    const std::int64_t blocks = ExpertPlan::max_blocks(step.rows, step.chosen, step.down().experts(), block);
     backend.program_->add_tasks(blocks, [=, b = &backend](std::int64_t i, int worker) {
       if (i >= std::ssize(b->expert_plan_.blocks())) return;
       const Group& group = b->expert_plan_.blocks()[static_cast<std::size_t>(i)];
@@ -210,7 +210,7 @@ void CpuBackend::experts(const Experts& of_device, DeviceView from, DeviceView r
   const std::int64_t block = expert_block(step.rows, step.chosen, threads());
   expert_plan_.reserve(step.rows, step.chosen, down.experts());
   program_->add_tasks(1, [this, step, block](std::int64_t, int) {
-    expert_plan_.make(step.routes, step.down().experts(), std::max(block, kTileRows), step.of.census);
+    expert_plan_.make(step.routes, step.down().experts(), block, step.of.census);
   });
   ExpertPhases phases{*this};
   const RowSource source = phases.inputs(x, routes, step.of.scale_inputs);

@@ -22,8 +22,8 @@ void ExpertPlan::reserve(std::int64_t rows, std::int64_t chosen, std::int64_t ex
   at_least(blocks_, pairs);
 }
 
-std::int64_t ExpertPlan::most_blocks(std::int64_t rows, std::int64_t chosen, std::int64_t experts,
-                                     std::int64_t block) noexcept {
+std::int64_t ExpertPlan::max_blocks(std::int64_t rows, std::int64_t chosen, std::int64_t experts,
+                                    std::int64_t block) noexcept {
   const std::int64_t pairs = rows * chosen;
   return std::min(pairs, std::min(experts, pairs) + pairs / block);
 }
@@ -46,7 +46,7 @@ void ExpertPlan::make(const TensorView& routes, std::int64_t experts, std::int64
     if (census != nullptr) census[e] = static_cast<std::uint32_t>(count);
     next = first;
     if (count > 0) groups_[n_groups_++] = {e, first, count};
-    for (std::int32_t done = 0; done < count; done += static_cast<std::int32_t>(block)) {
+    for (std::int32_t done = 0; block > 0 && done < count; done += static_cast<std::int32_t>(block)) {
       blocks_[n_blocks_++] = {e, first + done, std::min(count - done, static_cast<std::int32_t>(block))};
     }
     first += count;

@@ -19,15 +19,16 @@ class ExpertPlan {
 
   // Memory for a step. Only while a step is recorded.
   void reserve(std::int64_t rows, std::int64_t chosen, std::int64_t experts);
-  // Sorts the routes [T, 2k] of Operations::route(). Blocks have at most `block` places. `census`: [experts] or null.
+  // Sorts the routes [T, 2k] of Operations::route(). Blocks have at most `block` places; 0: there are none. `census`:
+  // [experts] or null.
   void make(const TensorView& routes, std::int64_t experts, std::int64_t block, std::uint32_t* census) noexcept;
 
   // Experts with rows, in order, and the same cut into blocks, the largest first.
   std::span<const Group> groups() const noexcept { return {groups_.data(), n_groups_}; }
   std::span<const Group> blocks() const noexcept { return {blocks_.data(), n_blocks_}; }
   // The most blocks that make() gives.
-  static std::int64_t most_blocks(std::int64_t rows, std::int64_t chosen, std::int64_t experts,
-                                  std::int64_t block) noexcept;
+  static std::int64_t max_blocks(std::int64_t rows, std::int64_t chosen, std::int64_t experts,
+                                 std::int64_t block) noexcept;
   // Pair t * k + j of the place, and the other way round.
   std::int32_t pair(std::int64_t place) const noexcept { return pairs_[static_cast<std::size_t>(place)]; }
   std::int32_t place(std::int64_t pair) const noexcept { return places_[static_cast<std::size_t>(pair)]; }

@@ -22,10 +22,9 @@ ModelFamily exaone4() {
             add_post_norms(spec, view.gguf(), "post_attention_layernorm", "post_feedforward_layernorm");
             add_head_norms(spec);
             each_attention(spec, [&](AttentionParams& a) {
-              a.names.norm.clear();
               if (config.sliding_window > 0 && a.window == 0) a.rope = -1;
             });
-            each_mlp(spec, [](MlpParams& mlp) { mlp.names.norm.clear(); });
+            drop_input_norms(spec);
             return spec;
           }};
 }

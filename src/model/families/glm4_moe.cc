@@ -24,12 +24,7 @@ ModelFamily glm4_moe() {
             const bool norms = view.boolean(kGlm4MoeHeadNorms).value_or(false);
             if (view.gguf() ? config.head_norms : norms) add_head_norms(spec);
             if (view.gguf()) each_mlp(spec, [](MlpParams& mlp) { mlp.names.norm = "blk.{}.post_attention_norm"; });
-            const MoeDefaults defaults{.router = "sigmoid",
-                                       .experts = 128,
-                                       .chosen = 8,
-                                       .floor = kSigmoidFloor,
-                                       .choice_bias = "mlp.gate.e_score_correction_bias"};
-            use_experts_as_read(view, spec, read_experts(view, spec, defaults));
+            use_experts_as_read(view, spec, read_experts(view, spec, kGlmExperts));
             return spec;
           }};
 }

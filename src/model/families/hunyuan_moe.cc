@@ -33,10 +33,7 @@ ExpertsParams hunyuan_experts(checkpoint::ConfigView& view, const ModelSpec& spe
   const std::int64_t shared = numbers.integer(kHunyuanShared, {0, checkpoint::kMaxCount}).value_or(1);
   experts.shared_width = shared * config.intermediate_size;
   experts.names.router = "model.layers.{}.mlp.gate.wg";
-  const std::string mlp = "model.layers.{}.mlp.shared_mlp.";
-  experts.names.shared_gate = mlp + "gate_proj";
-  experts.names.shared_up = mlp + "up_proj";
-  experts.names.shared_down = mlp + "down_proj";
+  name_shared_expert(experts.names, "model.layers.{}.mlp.shared_mlp.");
   return experts;
 }
 

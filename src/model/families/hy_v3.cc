@@ -23,11 +23,8 @@ ModelFamily hy_v3() {
         if (view.gguf()) {
           experts.names.choice_bias = "blk.{}.exp_probs_b";
         } else {
-          const std::string mlp = "model.layers.{}.mlp.";
-          experts.names.router = mlp + "router.gate";
-          experts.names.shared_gate = mlp + "shared_mlp.gate_proj";
-          experts.names.shared_up = mlp + "shared_mlp.up_proj";
-          experts.names.shared_down = mlp + "shared_mlp.down_proj";
+          experts.names.router = "model.layers.{}.mlp.router.gate";
+          name_shared_expert(experts.names, "model.layers.{}.mlp.shared_mlp.");
         }
         use_experts_as_read(view, spec, experts, 1);
         return spec;

@@ -33,11 +33,7 @@ ExpertsParams laguna_experts(checkpoint::ConfigView& view, const ModelSpec& spec
   if (view.boolean(kLagunaScalesInputs).value_or(false)) view.unsupported(kLagunaScalesInputs, "true is not supported");
   const double cap = view.number(kLagunaCap).value_or(0.0);
   experts.router_softcap = static_cast<float>(cap > 0.0 ? cap : 0.0);
-  if (view.gguf()) return experts;
-  const std::string shared = "model.layers.{}.mlp.shared_expert.";
-  experts.names.shared_gate = shared + "gate_proj";
-  experts.names.shared_up = shared + "up_proj";
-  experts.names.shared_down = shared + "down_proj";
+  if (!view.gguf()) name_shared_expert(experts.names, "model.layers.{}.mlp.shared_expert.");
   return experts;
 }
 

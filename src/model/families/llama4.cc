@@ -83,9 +83,7 @@ ExpertsParams llama4_experts(checkpoint::ConfigView& view, const ModelSpec& spec
   experts.names.router = mixture + "router";
   experts.names.gate_up = mixture + "experts.gate_up_proj";
   experts.names.stacked_down = mixture + "experts.down_proj";
-  experts.names.shared_gate = mixture + "shared_expert.gate_proj";
-  experts.names.shared_up = mixture + "shared_expert.up_proj";
-  experts.names.shared_down = mixture + "shared_expert.down_proj";
+  name_shared_expert(experts.names, mixture + "shared_expert.");
   return experts;
 }
 

@@ -19,13 +19,7 @@ ModelFamily minimax_m2() {
                                        .chosen = 8,
                                        .choice_bias = "block_sparse_moe.e_score_correction_bias"};
             ExpertsParams experts = read_experts(view, spec, defaults);
-            if (!view.gguf()) {
-              const std::string mixture = "model.layers.{}.block_sparse_moe.";
-              experts.names.router = mixture + "gate";
-              experts.names.gate = mixture + "experts.[].w1";
-              experts.names.up = mixture + "experts.[].w3";
-              experts.names.down = mixture + "experts.[].w2";
-            }
+            if (!view.gguf()) name_as_mixtral(experts.names);
             use_experts(spec, experts);
             return spec;
           }};

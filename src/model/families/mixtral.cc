@@ -12,12 +12,8 @@ ModelFamily mixtral() {
           .spec = [](checkpoint::ConfigView& view, const ModelConfig& config) {
             ModelSpec spec = llama_spec(view, config);
             ExpertsParams experts = read_experts(view, spec);
-            const std::string mixture = "model.layers.{}.block_sparse_moe.";
             experts.names.other_router = experts.names.router;  // beside stacks, in files of Transformers' own names
-            experts.names.router = mixture + "gate";
-            experts.names.gate = mixture + "experts.[].w1";
-            experts.names.up = mixture + "experts.[].w3";
-            experts.names.down = mixture + "experts.[].w2";
+            name_as_mixtral(experts.names);
             use_experts(spec, experts);
             return spec;
           }};

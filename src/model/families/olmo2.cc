@@ -18,11 +18,8 @@ ModelFamily olmo2() {
             ModelSpec spec = llama_spec(view, config);
             add_post_norms(spec, view.gguf(), "post_attention_layernorm", "post_feedforward_layernorm");
             add_head_norms(spec);
-            each_attention(spec, [](AttentionParams& a) {
-              a.names.norm.clear();
-              a.q_k_norm->over_row = true;
-            });
-            each_mlp(spec, [](MlpParams& mlp) { mlp.names.norm.clear(); });
+            each_attention(spec, [](AttentionParams& a) { a.q_k_norm->over_row = true; });
+            drop_input_norms(spec);
             return spec;
           }};
 }

@@ -41,13 +41,7 @@ ModelFamily phimoe() {
             ExpertsParams experts = read_experts(view, spec, {.router = "sparsemixer", .experts = 16});
             experts.routing.chosen = 2;  // whatever the file says
             experts.routing.jitter = static_cast<float>(view.number(kPhimoeJitter).value_or(0.01));
-            if (!view.gguf()) {
-              const std::string mixture = "model.layers.{}.block_sparse_moe.";
-              experts.names.router = mixture + "gate";
-              experts.names.gate = mixture + "experts.[].w1";
-              experts.names.up = mixture + "experts.[].w3";
-              experts.names.down = mixture + "experts.[].w2";
-            }
+            if (!view.gguf()) name_as_mixtral(experts.names);
             use_experts(spec, experts);
             return spec;
           }};

@@ -18,11 +18,7 @@ ModelFamily qwen2_moe() {
             ExpertsParams experts = read_experts(view, spec, {.experts = 60, .chosen = 4, .normalised = false});
             ExpertNames& names = experts.names;
             names.shared_factor = view.gguf() ? "blk.{}.ffn_gate_inp_shexp" : "model.layers.{}.mlp.shared_expert_gate";
-            if (!view.gguf()) {
-              names.shared_gate = "model.layers.{}.mlp.shared_expert.gate_proj";
-              names.shared_up = "model.layers.{}.mlp.shared_expert.up_proj";
-              names.shared_down = "model.layers.{}.mlp.shared_expert.down_proj";
-            }
+            if (!view.gguf()) name_shared_expert(names, "model.layers.{}.mlp.shared_expert.");
             use_qwen_experts(view, spec, experts);
             return spec;
           }};

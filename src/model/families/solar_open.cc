@@ -15,12 +15,7 @@ ModelFamily solar_open() {
           .fields = moe_fields(),
           .spec = [](checkpoint::ConfigView& view, const ModelConfig& config) {
             ModelSpec spec = llama_spec_without_mtp(view, config);
-            const MoeDefaults defaults{.router = "sigmoid",
-                                       .experts = 128,
-                                       .chosen = 8,
-                                       .floor = kSigmoidFloor,
-                                       .choice_bias = "mlp.gate.e_score_correction_bias"};
-            use_experts_as_read(view, spec, read_experts(view, spec, defaults));
+            use_experts_as_read(view, spec, read_experts(view, spec, kGlmExperts));
             return spec;
           }};
 }

@@ -50,7 +50,7 @@ Work work_of(const ModelRun& model, const LatencyLoad& load, double kv_bytes_per
   w.decode_operations =
       batch * (work.operations(load.prompt_tokens, end) / steps + work.head_operations() * (steps - 1.0) / steps);
   w.decode_bytes =
-      model.weight_bytes_per_token() + batch * work.kv_bytes(load.prompt_tokens, end, kv_bytes_per_token) / steps;
+      model.weight_bytes(batch) + batch * work.kv_bytes(load.prompt_tokens, end, kv_bytes_per_token) / steps;
   return w;
 }
 

@@ -1,4 +1,5 @@
-// Golden mixtures with one thing wrong in their tensors: rejected whole, naming the tensor.
+// Mixtures from files: the bytes that a step reads of them; golden ones with one thing wrong in their tensors, rejected
+// whole and by the name of the tensor.
 
 #include <gtest/gtest.h>
 
@@ -43,6 +44,21 @@ TEST(BadExperts, AreNamedByTheirTensors) {
                             }),
             ": tensor 'model.layers.1.block_sparse_moe.experts.6.w1.weight' [12, 24] is not part of a mixtral model of "
             "this configuration");
+}
+
+// Two of six experts for one row, nearly all for many.
+TEST(ExpertBytes, AreOfThoseThatRowsChoose) {
+  const TestRunner runner(kMixtures + "mixtral", {.max_length = 32});
+  const Transformer& model = runner.transformer();
+  double experts = 0.0;
+  for (const backend::Linear* linear : model.linears()) {
+    if (linear->experts() > 1) experts += static_cast<double>(linear->packed_bytes());
+  }
+  const double all = model.weight_bytes(1e6), others = all - experts;
+  EXPECT_GT(experts, 0.0);
+  EXPECT_GT(others, 0.0);
+  EXPECT_DOUBLE_EQ(model.weight_bytes(1.0), others + experts * 2 / 6);
+  EXPECT_DOUBLE_EQ(model.weight_bytes(2.0), others + experts * (1.0 - 4.0 / 6 * 4 / 6));
 }
 
 }  // namespace

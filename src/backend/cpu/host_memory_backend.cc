@@ -1,8 +1,8 @@
-// This device's memory is the host's: an address is a pointer, and results are read where they are.
+#include "backend/cpu/host_memory_backend.h"
 
 #include <cstring>
 
-#include "backend/cpu/cpu_backend.h"
+#include "backend/cpu/host_operands.h"
 #include "backend/cpu/kv_layout.h"
 #include "base/buffer.h"
 
@@ -21,36 +21,36 @@ class Memory final : public DeviceMemory {
 
 }  // namespace
 
-Result<DeviceBuffer> CpuBackend::allocate(std::size_t bytes) {
+Result<DeviceBuffer> HostMemoryBackend::allocate(std::size_t bytes) {
   Result<Buffer> buffer = Buffer::allocate(bytes);
   if (!buffer) return buffer.error();
   const DeviceAddress address = address_of(buffer->data());
   return DeviceBuffer(address, bytes, std::make_unique<Memory>(*std::move(buffer)));
 }
 
-void CpuBackend::upload(std::span<const std::byte> from, DeviceAddress to) {
+void HostMemoryBackend::upload(std::span<const std::byte> from, DeviceAddress to) {
   synchronize();
   std::memcpy(pointer<std::byte>(to), from.data(), from.size());
 }
 
-void CpuBackend::download(DeviceAddress from, std::span<std::byte> out) {
+void HostMemoryBackend::download(DeviceAddress from, std::span<std::byte> out) {
   synchronize();
   std::memcpy(out.data(), pointer<std::byte>(from), out.size());
 }
 
-void CpuBackend::copy(DeviceAddress from, DeviceAddress to, std::size_t bytes) {
+void HostMemoryBackend::copy(DeviceAddress from, DeviceAddress to, std::size_t bytes) {
   synchronize();
   std::memcpy(pointer<std::byte>(to), pointer<std::byte>(from), bytes);
 }
 
-HostView CpuBackend::host_view(const DeviceView& results) { return HostView(on_host(results)); }
+HostView HostMemoryBackend::host_view(const DeviceView& results) { return HostView(on_host(results)); }
 
-std::size_t CpuBackend::kv_page_bytes(const KvFormat& format) const noexcept {
+std::size_t HostMemoryBackend::kv_page_bytes(const KvFormat& format) const noexcept {
   return geometry_of(format).page_bytes();
 }
 
-Result<void> CpuBackend::check_kv_format(const KvFormat& format) const { return check_pages(format); }
+Result<void> HostMemoryBackend::check_kv_format(const KvFormat& format) const { return check_pages(format); }
 
-Limits CpuBackend::limits() const noexcept { return {.max_key_dim = kMaxKeyDim, .max_value_dim = kMaxValueDim}; }
+Limits HostMemoryBackend::limits() const noexcept { return {.max_key_dim = kMaxKeyDim, .max_value_dim = kMaxValueDim}; }
 
 }  // namespace millrace::backend::cpu
