@@ -17,11 +17,18 @@ struct Quantization {
   double bytes_per_parameter;
 };
 constexpr Quantization kQuantizations[] = {{"Q8", 1.07}, {"Q4", 0.57}};
-constexpr double kBillions[] = {70.0, 32.0, 14.0, 8.0, 4.0, 1.7, 0.6, 0.135};
+struct ModelSize {
+  double billions, active;
+};
+constexpr ModelSize kModelSizes[] = {{106.0, 12.0}, {70.0, 70.0}, {32.0, 32.0},  {30.0, 3.0},
+                                     {21.0, 3.6},   {14.0, 14.0}, {8.0, 8.0},    {4.0, 4.0},
+                                     {1.7, 1.7},    {0.6, 0.6},   {0.135, 0.135}};
 
 std::string text_of(const ModelFit& fit) {
   return fmt::format(
-      "{:g}B in {} ({}{})", fit.billions, fit.quantization, readable_bytes(fit.bytes),
+      "{:g}B{} in {} ({}{})", fit.billions,
+      fit.active_billions < fit.billions ? fmt::format(" with {:g}B active", fit.active_billions) : "",
+      fit.quantization, readable_bytes(fit.bytes),
       fit.tokens_per_second > 0.0 ? fmt::format(", at most {:.0f} tokens/s", fit.tokens_per_second) : "");
 }
 
@@ -29,14 +36,16 @@ std::string text_of(const ModelFit& fit) {
 
 std::vector<ModelFit> fitting_models(double memory, double read_gb_s) {
   std::vector<ModelFit> fits;
-  for (const double billions : kBillions) {
+  for (const ModelSize& size : kModelSizes) {
     for (const Quantization& quantization : kQuantizations) {
-      const double weights = billions * 1e9 * quantization.bytes_per_parameter;
+      const double weights = size.billions * 1e9 * quantization.bytes_per_parameter;
       if (weights + kBesideWeights > memory) continue;
-      fits.push_back({.billions = billions,
-                      .quantization = quantization.name,
-                      .bytes = weights + kBesideWeights,
-                      .tokens_per_second = read_gb_s > 0.0 ? read_gb_s * 1e9 / weights : 0.0});
+      fits.push_back(
+          {.billions = size.billions,
+           .active_billions = size.active,
+           .quantization = quantization.name,
+           .bytes = weights + kBesideWeights,
+           .tokens_per_second = read_gb_s > 0.0 ? read_gb_s * 1e9 / weights * size.billions / size.active : 0.0});
     }
   }
   return fits;

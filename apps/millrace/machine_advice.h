@@ -11,9 +11,10 @@ namespace millrace::app {
 // A size of model in a common quantization, and what a machine makes of it.
 struct ModelFit {
   double billions = 0.0;           // of parameters
+  double active_billions = 0.0;    // of them those that a token reads: fewer in mixtures of experts
   std::string quantization;        // "Q4", "Q8"
   double bytes = 0.0;              // weights, with 1 GB for keys and values and 0.5 GB for the rest
-  double tokens_per_second = 0.0;  // of one sequence, at most: every weight is read once a token; 0: not known
+  double tokens_per_second = 0.0;  // of one sequence, at most: every active weight is read once a token; 0: not known
 };
 
 // Model sizes from the largest to the smallest that fit `memory` bytes, at most one for each quantization and size.

@@ -10,6 +10,7 @@
 #include "engine/load/random_prompt.h"
 #include "engine/local_executor.h"
 #include "metrics/statistics.h"
+#include "runtime/step_meter.h"
 #include "sched/step_cost_estimator.h"
 #include "simulator/fake_executor.h"
 #include "text/blank_tokenizer.h"
@@ -105,7 +106,7 @@ class SpeedRun {
 ModelSpeed measure_model_speed(const LoadedModel& loaded, const ModelFlags& flags,
                                const std::function<void(double)>& progress) {
   const std::vector<Step> steps = SpeedRun(loaded, flags, progress).run();
-  sched::StepCostEstimator estimator;
+  sched::StepCostEstimator estimator({.reads = runtime::weight_reads(*loaded.transformer)});
   for (const Step& step : steps) estimator.observe(step.work, step.ms);
   std::vector<double> errors;
   for (const Step& step : steps) {
@@ -123,6 +124,8 @@ nlohmann::ordered_json json_of(const ModelSpeed& speed, const std::string& model
           {"token_ms", speed.cost.token_ms},
           {"kv_token_ms", speed.cost.kv_token_ms},
           {"sample_ms", speed.cost.sample_ms},
+          {"experts", speed.cost.reads.experts},
+          {"left_out", speed.cost.reads.left_out},
           {"measured_steps", speed.steps},
           {"typical_error", speed.typical_error}};
 }
@@ -140,6 +143,15 @@ sched::StepCost read_model_speed(const std::string& path) {
     const auto value = object.find(name);
     if (value == object.end() || !value->is_number() || !(value->get<double>() >= 0.0 && value->get<double>() < 1e9)) {
       throw_load_error(ErrorCode::kBadFile, name, "{}: {}: expected milliseconds from 0 to 1e9", path, name);
+    }
+    *field = value->get<double>();
+  }
+  for (const auto& [name, field] :
+       {std::pair<const char*, double*>{"experts", &cost.reads.experts}, {"left_out", &cost.reads.left_out}}) {
+    const auto value = object.find(name);
+    if (value == object.end()) continue;
+    if (!value->is_number() || !(value->get<double>() >= 0.0 && value->get<double>() <= 1.0)) {
+      throw_load_error(ErrorCode::kBadFile, name, "{}: {}: expected a share from 0 to 1", path, name);
     }
     *field = value->get<double>();
   }

@@ -22,7 +22,8 @@ ModelSpeed measure_model_speed(const LoadedModel& loaded, const ModelFlags& flag
 
 nlohmann::ordered_json json_of(const ModelSpeed& speed, const std::string& model);
 // Reads the fields of StepCost from a file that json_of() made; other fields are ignored. Each must be a number of
-// milliseconds in [0, 1e9). Throws LoadError (kBadFile) naming file and field.
+// milliseconds in [0, 1e9), or a share in [0, 1], which may be absent: 0. Throws LoadError (kBadFile) naming file and
+// field.
 sched::StepCost read_model_speed(const std::string& path);
 
 }  // namespace millrace::app

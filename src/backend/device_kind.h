@@ -18,6 +18,8 @@ struct PackedCacheConfig {
   std::uint64_t model_key = 0;  // hash of the weights' content
   // Total of the directory; the least recently used files are deleted.
   std::uint64_t limit_bytes = std::uint64_t{64} << 30;
+  std::uint64_t expected_bytes =
+      0;  // that the weights will take; nothing is written where they find no room. 0: unknown
 };
 
 // What backends are made from. Each kind reads the fields that it knows.

@@ -13,13 +13,14 @@
 #include "draft/speculators/testing/made_speculators.h"
 #include "engine/testing/engine_fixture.h"
 #include "model/blocks/attention.h"
+#include "model/moe_spec.h"
 
 namespace millrace::engine {
 namespace {
 
 constexpr std::int64_t kAnswer = 20;
-// On locked memory one combination of so many runs. It shares no factor with the number of speculations times
-// situations, so that every pair of features is still among them, which the test asserts.
+// On locked memory, and of the mixture of experts, one combination of so many runs. It shares no factor with the number
+// of speculations times situations, so that every pair of features is still among them, which the test asserts.
 constexpr int kLockedStride = 7;
 const std::string kDocs = std::string(MILLRACE_TEST_DATA) + "/../../docs/decode.md";
 constexpr const char* kBegin = "<!-- combinations: written by engine_test -->\n";
@@ -109,6 +110,7 @@ grammar::Grammar sums() {
   return g;
 }
 
+const std::vector<std::string> kModels = {"dense", "mixture of experts"};
 const std::vector<std::string> kGrammars = {"any text", "grammar"};
 const std::vector<std::string> kSpeculations = {"no speculation", "ngram", "suffix", "draft-model", "early-exit",
                                                 "medusa",         "eagle", "mtp",    "tree"};
@@ -156,32 +158,65 @@ class Seen {
   int combinations_ = 0;
 };
 
-// The small model with random heads for speculation; attention of other head sizes is random too.
-std::string model_with_speculator(std::int64_t head_dim, std::int64_t value_dim) {
+constexpr std::int64_t kExperts = 6, kExpertWidth = 16;
+
+void add_experts(draft::MadeFiles& files, const std::string& layer) {
+  files.random(layer + "mlp.gate.weight", Shape{kExperts, 32}, 1.0f);
+  for (std::int64_t e = 0; e < kExperts; ++e) {
+    const std::string expert = layer + "mlp.experts." + std::to_string(e);
+    files.random(expert + ".gate_proj.weight", Shape{kExpertWidth, 32});
+    files.random(expert + ".up_proj.weight", Shape{kExpertWidth, 32});
+    files.random(expert + ".down_proj.weight", Shape{32, kExpertWidth});
+  }
+  for (const char* name : {"gate_proj", "up_proj", "down_proj"}) files.remove(layer + "mlp." + name + ".weight");
+}
+
+model::ModelSpec with_experts(model::ModelSpec spec) {
+  model::ExpertsParams experts;
+  experts.width = kExpertWidth;
+  experts.routing = {.router = "softmax", .experts = kExperts, .chosen = 2, .normalised = true};
+  experts.names = model::llama_expert_names("model.layers.{}.");
+  model::use_experts(spec, experts, 0);
+  return spec;
+}
+
+// What of the small model is another.
+struct OtherModel {
+  std::int64_t head_dim = 16;
+  std::int64_t value_dim = 0;  // 0: values are of the size of keys
+  std::vector<std::int64_t> windows = {0, 0};
+  bool experts = false;
+};
+
+model::ModelSpec changed(model::ModelSpec spec, const OtherModel& other) {
+  for (std::size_t i = 0; i < other.windows.size(); ++i) {
+    auto& attention = spec.layers[i].get<model::AttentionParams>();
+    attention.value_dim = other.value_dim;
+    attention.window = other.windows[i];
+  }
+  return other.experts ? with_experts(std::move(spec)) : spec;
+}
+
+// The small model with random heads for speculation; attention of other head sizes is random too, and so are experts.
+std::string model_with_speculator(const OtherModel& other) {
+  const auto [head_dim, value_dim, windows, experts] = other;
   draft::MadeFiles files;
   files.copy(*checkpoint::open_checkpoint(Env::system(), kModel).or_throw());
   for (const char* layer : {"model.layers.0.", "model.layers.1."}) {
     if (head_dim != 16) draft::add_layer(files, layer, 32, 32, true, true, head_dim, value_dim);
+    if (experts) add_experts(files, layer);
   }
   draft::RandomHeads{32, head_dim, value_dim}.add_mtp(files);
-  return files.write("combined", draft::made_config("MiMoForCausalLM", 32, 2, "", head_dim));
+  return files.write(experts ? "combined_experts" : "combined",
+                     draft::made_config("MiMoForCausalLM", 32, 2, "", head_dim));
 }
 
 class CombinationTest : public EngineTest {
  protected:
-  // value_dim 0: values are of the size of keys.
-  explicit CombinationTest(std::int64_t head_dim = 16, std::int64_t value_dim = 0,
-                           std::vector<std::int64_t> windows = {0, 0})
-      : EngineTest(model_with_speculator(head_dim, value_dim), backend::make_test_backend(2),
-                   [value_dim, windows](model::ModelSpec spec) {
-                     for (std::size_t i = 0; i < windows.size(); ++i) {
-                       auto& attention = spec.layers[i].get<model::AttentionParams>();
-                       attention.value_dim = value_dim;
-                       attention.window = windows[i];
-                     }
-                     return spec;
-                   }),
-        heads_{32, head_dim, value_dim} {}
+  explicit CombinationTest(const OtherModel& other = {})
+      : EngineTest(model_with_speculator(other), backend::make_test_backend(2),
+                   [other](model::ModelSpec spec) { return changed(std::move(spec), other); }),
+        heads_{32, other.head_dim, other.value_dim} {}
 
   using Answers = std::map<int, Collected>;
   using Compiled = std::shared_ptr<grammar::CompiledGrammar>;
@@ -250,6 +285,9 @@ class CombinationTest : public EngineTest {
     }
   }
 
+  // Every combination, or one of `stride`.
+  void run_combinations(Seen& seen, const std::string& model, int stride);
+  void expect_what_happened() const;
   void expect_plain_in_every_layout();
 
   // Each answer is the beginning of what its grammar asks for.
@@ -295,9 +333,7 @@ void write_documented(const std::string& table) {
   std::ofstream(kDocs) << text;
 }
 
-TEST_F(CombinationTest, OfAnyFeaturesGiveWhatThePlainPathGives) {
-  Seen seen;
-  const int stride = backend::test_memory_is_locked() ? kLockedStride : 1;
+void CombinationTest::run_combinations(Seen& seen, const std::string& model, int stride) {
   int combination = 0;
   grammar::WorkMeter meter;
   const auto compiled = grammar::compile(sums(), grammar::make_vocabulary(tokenizer_), meter).or_throw();
@@ -315,24 +351,49 @@ TEST_F(CombinationTest, OfAnyFeaturesGiveWhatThePlainPathGives) {
           for (const std::string& speculation : kSpeculations) {
             for (const std::string& situation : kSituations) {
               if (combination++ % stride != 0) continue;
-              SCOPED_TRACE(sampler.name + ", " + grammar + ", " + score.name + ", " + answer.name + ", " + speculation +
-                           ", " + situation);
+              SCOPED_TRACE(model + ", " + sampler.name + ", " + grammar + ", " + score.name + ", " + answer.name +
+                           ", " + speculation + ", " + situation);
               expect_same(in_situation(situation, speculation, asked, fits), plain);
               if (HasFailure()) return;
-              seen.add({sampler.name, grammar, score.name, answer.name, speculation, situation});
+              seen.add({model, sampler.name, grammar, score.name, answer.name, speculation, situation});
             }
           }
         }
       }
     }
   }
+}
+
+void CombinationTest::expect_what_happened() const {
   EXPECT_GT(preemptions_, 0);
   EXPECT_GT(hits_, 0);
   EXPECT_GT(accepted_, 0);
   EXPECT_GT(rejected_, 0);
   EXPECT_GT(on_branches_, 0);
+}
+
+class MixtureCombinations : public CombinationTest {
+ public:
+  MixtureCombinations() : CombinationTest(OtherModel{.experts = true}) {}
+  void add_to(Seen& seen) {
+    run_combinations(seen, kModels[1], kLockedStride);
+    expect_what_happened();
+  }
+
+ private:
+  void TestBody() override {}
+};
+
+TEST_F(CombinationTest, OfAnyFeaturesGiveWhatThePlainPathGives) {
+  Seen seen;
+  const int stride = backend::test_memory_is_locked() ? kLockedStride : 1;
+  run_combinations(seen, kModels[0], stride);
+  expect_what_happened();
+  if (HasFailure()) return;
+  MixtureCombinations().add_to(seen);
+  if (HasFailure()) return;
   const std::string table = seen.table(
-      {names_of(samplers()), kGrammars, kSpeculations, names_of(scores()), names_of(answers()), kSituations});
+      {names_of(samplers()), kGrammars, kSpeculations, kModels, names_of(scores()), names_of(answers()), kSituations});
   EXPECT_EQ(table.find("no**"), std::string::npos) << table;
   if (stride > 1) return;
   if (std::getenv("MILLRACE_WRITE_DOCS") != nullptr) write_documented(table);
@@ -368,14 +429,14 @@ void CombinationTest::expect_plain_in_every_layout() {
 // Heads that pages pad, of the model and of what speculates.
 class PaddedHeads : public CombinationTest {
  protected:
-  PaddedHeads() : CombinationTest(20) {}
+  PaddedHeads() : CombinationTest(OtherModel{.head_dim = 20}) {}
 };
 
 TEST_F(PaddedHeads, GiveWhatThePlainPathGivesInEveryLayoutAlsoSwapped) { expect_plain_in_every_layout(); }
 
 class OtherValues : public CombinationTest {
  protected:
-  OtherValues() : CombinationTest(20, 12) {}
+  OtherValues() : CombinationTest(OtherModel{.head_dim = 20, .value_dim = 12}) {}
 };
 
 TEST_F(OtherValues, GiveWhatThePlainPathGivesInEveryLayoutAlsoSwapped) { expect_plain_in_every_layout(); }
@@ -383,7 +444,7 @@ TEST_F(OtherValues, GiveWhatThePlainPathGivesInEveryLayoutAlsoSwapped) { expect_
 // One layer with a window, or both; where pages are short, window pages are too.
 class OneWindow : public CombinationTest {
  protected:
-  OneWindow() : CombinationTest(16, 0, {19, 0}) { tight_window_pages_ = 9; }
+  OneWindow() : CombinationTest(OtherModel{.windows = {19, 0}}) { tight_window_pages_ = 9; }
 };
 
 TEST_F(OneWindow, GivesWhatThePlainPathGivesInEveryLayoutAlsoSwapped) {
@@ -416,7 +477,7 @@ TEST_F(OneWindow, GivesWhatThePlainPathGivesForEveryKindOfAnswer) {
 
 class TwoWindows : public CombinationTest {
  protected:
-  TwoWindows() : CombinationTest(16, 0, {40, 11}) { tight_window_pages_ = 12; }
+  TwoWindows() : CombinationTest(OtherModel{.windows = {40, 11}}) { tight_window_pages_ = 12; }
 };
 
 TEST_F(TwoWindows, GiveWhatThePlainPathGivesInEveryLayoutAlsoSwapped) {

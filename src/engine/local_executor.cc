@@ -60,6 +60,7 @@ StepResult LocalExecutor::run(StepInput step) {
   input.hidden_rows = std::move(step.hidden_rows);
   if (!input.scored_rows.empty() || !input.hidden_rows.empty()) input.sink = &sink;
   result.logits = model_.forward(input, store_);
+  result.experts = model_.expert_use();
   return result;
 }
 

@@ -48,6 +48,15 @@ void visit_fields(Archive& a, BeamSearch::State& v) {
 
 }  // namespace millrace::decode
 
+namespace millrace::model {
+
+template <typename Archive>
+void visit_fields(Archive& a, ExpertUse& v) {
+  a(v.layers, v.experts, v.touched, v.busiest, v.even, v.bytes);
+}
+
+}  // namespace millrace::model
+
 namespace millrace::draft {
 
 template <typename Archive>
@@ -150,7 +159,7 @@ template <typename Archive>
 void visit_fields(Archive& a, TimeSpent& v) {
   a(v.queue_ms, v.prefill_ms, v.prefill_shared_ms, v.stalled_ms, v.decode_ms, v.decode_batch_ms, v.decode_prefill_ms,
     v.preempted_ms, v.recompute_ms, v.paused_ms, v.steps, v.recomputed_tokens, v.decode_read_bytes,
-    v.prefill_operations);
+    v.prefill_operations, v.decode_experts);
 }
 template <typename Archive>
 void visit_fields(Archive& a, TimeAccount& v) {  // closed, so it has no streak

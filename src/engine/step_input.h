@@ -10,6 +10,7 @@
 #include "decode/row_sampling.h"
 #include "decode/token_score.h"
 #include "kv/page_device.h"
+#include "model/expert_use.h"
 #include "tensor/view.h"
 
 namespace millrace::engine {
@@ -102,6 +103,7 @@ struct StepResult {
   std::vector<std::optional<decode::TokenScore>> scores;  // [scored_rows]; nothing where the logits are no numbers
   std::vector<std::optional<std::int32_t>> sampled;       // [sampled_rows]; nothing likewise
   std::vector<float> hidden;                              // [hidden_rows, E], outputs of the final norm
+  model::ExpertUse experts;
 };
 
 // Without its pages, which visit_fields() of the whole has.

@@ -185,8 +185,9 @@ void StepLoop::commit(LaunchedStep step, const Result<StepResult>& result, std::
   const TimePoint last_end = std::exchange(state_.step_end, state_.env.now());
   outputs.reserve(outputs.size() + step.plan.rows.size());
   if (result) learn_cost(step);
-  const StepWorkload workload = reporter_.note_rows(step);
-  const StepTime time = accounting_.begin_step(step, last_end, workload);
+  const model::ExpertUse experts = result ? result->experts : model::ExpertUse{};
+  const StepWorkload workload = reporter_.note_rows(step, experts);
+  const StepTime time = accounting_.begin_step(step, last_end, workload, experts);
   state_.scheduler.committed(step.plan, state_.view());
   if (result) {
     sampler_.sample_side_by_side(step, result->logits);

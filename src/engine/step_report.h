@@ -7,6 +7,7 @@
 #include "base/env.h"
 #include "engine/request.h"
 #include "kv/paged_cache.h"
+#include "model/expert_use.h"
 
 namespace millrace::engine {
 
@@ -51,6 +52,7 @@ struct StepReport {
   std::int64_t sequences = 0, prefill_tokens = 0, decode_tokens = 0, samples = 0;
   std::int64_t kv_tokens_read = 0;      // positions whose keys and values are read, once for each sequence and branch
   std::int64_t kv_tokens_attended = 0;  // the same, once for each token that attends them
+  model::ExpertUse experts;             // what the rows chose
   StepWorkload workload;                // 0 if it is not measured
 
   std::int64_t prompt_tokens = 0;                // of prompts that are now complete, cached tokens included
@@ -71,7 +73,7 @@ struct StepReport {
 };
 
 using StepObserver = std::function<void(const StepReport&)>;
-// Computes the workload of a step. Only the counts of rows, and `rows`, are set in the report.
+// Computes the workload of a step. Only the counts of rows, `experts` and `rows` are set in the report.
 using StepMeasure = std::function<StepWorkload(const StepReport&)>;
 
 }  // namespace millrace::engine

@@ -5,7 +5,7 @@
 
 namespace millrace::engine {
 
-StepWorkload StepReporter::note_rows(const LaunchedStep& step) {
+StepWorkload StepReporter::note_rows(const LaunchedStep& step, const model::ExpertUse& experts) {
   if (!observer_ && !measure_) return {};
   noted_ = {};
   prompt_tokens_done_ = 0;
@@ -33,6 +33,7 @@ StepWorkload StepReporter::note_rows(const LaunchedStep& step) {
   noted_.kv_tokens_attended = step.work.kv_tokens;
   noted_.samples = step.work.samples;
   noted_.rows = row_reports_;
+  noted_.experts = experts;
   if (measure_) noted_.workload = measure_(noted_);
   return noted_.workload;
 }

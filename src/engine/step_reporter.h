@@ -26,9 +26,9 @@ class StepReporter {
   bool observed() const noexcept { return static_cast<bool>(observer_); }
   // Waiting for the executor begins.
   void note_wait() { wait_start_ = state_.env.now(); }
-  // Notes the rows of a step, before their sequences can end. Returns the workload of the step; 0 if it is not
-  // measured.
-  StepWorkload note_rows(const LaunchedStep& step);
+  // Notes the rows of a step and what they chose, before their sequences can end. Returns the workload of the step; 0
+  // if it is not measured.
+  StepWorkload note_rows(const LaunchedStep& step, const model::ExpertUse& experts);
   void note_prompt(const ActiveSequence& sequence);  // its prompt is computed, and no token was sampled
   // A token was sampled; call before sequence.stats counts it.
   void note_token(const ActiveSequence& sequence);

@@ -64,19 +64,23 @@ StepTime TimeAccounting::time_of(const LaunchedStep& step, TimePoint last_end, c
 
 // The rows of most steps are tokens of answers that had one in the step before as well (TimeAccount::continues): those
 // are not added up one by one, but by what the sums have grown when the streak ends, or the epoch.
-StepTime TimeAccounting::begin_step(const LaunchedStep& step, TimePoint last_end, const StepWorkload& workload) {
-  const StepTime time = time_of(step, last_end, workload);
+StepTime TimeAccounting::begin_step(const LaunchedStep& step, TimePoint last_end, const StepWorkload& workload,
+                                    const model::ExpertUse& experts) {
+  StepTime time = time_of(step, last_end, workload);
+  time.experts = experts;
   if (step_ == kSteps) {
     state_.requests.for_each_answer([&](ActiveSequence& answer) { close(answer.account); });
     step_ = 0;
   }
   const Sums& before = sums_[static_cast<std::size_t>(step_++)];
-  sums_[static_cast<std::size_t>(step_)] = {
-      .token_ms = before.token_ms + time.token_ms,
-      .kv_token_ms = before.kv_token_ms + time.kv_token_ms,
-      .kv_token_ms_by_step = before.kv_token_ms_by_step + time.kv_token_ms * step_,
-      .prompts_ms = before.prompts_ms + time.prompts_ms,
-      .read_bytes = before.read_bytes + time.workload.read_bytes};
+  Sums& after = sums_[static_cast<std::size_t>(step_)];
+  after = {.token_ms = before.token_ms + time.token_ms,
+           .kv_token_ms = before.kv_token_ms + time.kv_token_ms,
+           .kv_token_ms_by_step = before.kv_token_ms_by_step + time.kv_token_ms * step_,
+           .prompts_ms = before.prompts_ms + time.prompts_ms,
+           .read_bytes = before.read_bytes + time.workload.read_bytes,
+           .experts = before.experts};
+  after.experts += experts;
   return time;
 }
 
@@ -94,6 +98,8 @@ void TimeAccounting::close(TimeAccount& account) const {
   account.spent.decode_prefill_ms += prompts;
   account.spent.decode_batch_ms += ms - alone - prompts;
   account.spent.decode_read_bytes += to.read_bytes - from.read_bytes;
+  account.spent.decode_experts += to.experts;
+  account.spent.decode_experts -= from.experts;
   account.spent.steps += account.streak_end - account.streak_begin;
   account.streak_begin = TimeAccount::kNoStreak;
 }
@@ -134,6 +140,7 @@ void TimeAccounting::account_row(const sched::StepRow& row, const StepTime& step
     account.spent.decode_prefill_ms += prompts;
     account.spent.decode_batch_ms += ms - alone - prompts;
     account.spent.decode_read_bytes += step.workload.read_bytes * share;
+    account.spent.decode_experts += step.experts;
   } else {
     spend_in_prefill(account, row, ms, alone);
     account.spent.prefill_operations += step.workload.operations * share;

@@ -16,6 +16,7 @@ struct StepTime {
   double token_ms = 0.0, kv_token_ms = 0.0;  // time of a row of one token alone, and of each position before it
   double prompts_ms = 0.0;                   // time that rows of several tokens added
   StepWorkload workload;
+  model::ExpertUse experts;
 };
 
 // Divides the time of each answer into the parts of TimeSpent. Engine thread only.
@@ -28,7 +29,8 @@ class TimeAccounting {
   void settle(ActiveSequence& sequence, TimePoint now);
   // Begins the accounting of the step that ended at state.step_end; the previous one ended at `last_end`. Then
   // account() must be called for each of its rows.
-  StepTime begin_step(const LaunchedStep& step, TimePoint last_end, const StepWorkload& workload);
+  StepTime begin_step(const LaunchedStep& step, TimePoint last_end, const StepWorkload& workload,
+                      const model::ExpertUse& experts);
   void account(const sched::StepRow& row, const StepTime& step);
   // Adds the open streak to `spent`, which then has all time until the mark.
   void close(TimeAccount& account) const;
@@ -40,6 +42,7 @@ class TimeAccounting {
     double kv_token_ms_by_step = 0.0;          // kv_token_ms times the step's number
     double prompts_ms = 0.0;                   // StepTime::prompts_ms
     double read_bytes = 0.0;
+    model::ExpertUse experts;
   };
   static constexpr std::int32_t kSteps = 256;  // steps of an epoch
 

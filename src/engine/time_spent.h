@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "base/env.h"
+#include "model/expert_use.h"
 
 namespace millrace::engine {
 
@@ -25,6 +26,8 @@ struct TimeSpent {
   // Workload of its steps, other answers' rows included, by StepReporter::measure(); 0 = not measured.
   double decode_read_bytes = 0.0;   // of the steps of decode_steps_ms()
   double prefill_operations = 0.0;  // of the steps of prefill_steps_ms()
+  // What the rows of the steps of decode_steps_ms() chose, other answers' rows included.
+  model::ExpertUse decode_experts;
 
   double decode_steps_ms() const noexcept { return decode_ms + decode_batch_ms + decode_prefill_ms; }
   double prefill_steps_ms() const noexcept { return prefill_ms + prefill_shared_ms + recompute_ms; }

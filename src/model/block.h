@@ -11,6 +11,7 @@
 
 #include "backend/backend.h"
 #include "kv/kv_groups.h"
+#include "model/expert_use.h"
 #include "model/model_spec.h"
 
 namespace millrace::model {
@@ -61,6 +62,8 @@ class Block {
   // Bytes of weights that a step of so many rows reads: all, unless rows choose among them; then what is expected of
   // rows that choose at random.
   virtual double weight_bytes(double rows) const noexcept;
+  // Adds what the rows of the last run chose among experts, when the backend has synchronized.
+  virtual void count_experts(backend::Backend&, ExpertUse&) const {}
 };
 
 // Work of computing one token. A multiply and an add are two operations. Norms, rotations and activations, which are

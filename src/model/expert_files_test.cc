@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
 #include "model/testing/changed_model.h"
 #include "model/testing/runner.h"
 
@@ -44,6 +48,42 @@ TEST(BadExperts, AreNamedByTheirTensors) {
                             }),
             ": tensor 'model.layers.1.block_sparse_moe.experts.6.w1.weight' [12, 24] is not part of a mixtral model of "
             "this configuration");
+}
+
+// "good", or why the GGUF file of a family is rejected, behind the path, when it says another number under that key.
+std::string outcome_with(const std::string& family, const std::string& key, std::uint32_t value) {
+  std::ifstream in(kMixtures + family + "/model.gguf", std::ios::binary);
+  std::string bytes{std::istreambuf_iterator<char>(in), {}};
+  const std::size_t at = bytes.find(key);
+  EXPECT_NE(at, std::string::npos) << key;
+  std::memcpy(&bytes[at + key.size() + sizeof(std::uint32_t)], &value, sizeof value);  // behind the type
+  const std::string path = testing::TempDir() + "millrace_" + std::to_string(getpid()) + "_" + family + ".gguf";
+  std::ofstream(path, std::ios::binary) << bytes;
+  std::string outcome = "good";
+  try {
+    TestRunner runner(path, {.max_length = 32});
+  } catch (const LoadError& failure) {
+    outcome = failure.error().message;
+    if (outcome.starts_with(path)) outcome = outcome.substr(path.size());
+  }
+  std::filesystem::remove(path);
+  return outcome;
+}
+
+TEST(BadExperts, OfGgufThatItsCountsDoNotFitAreNamedByTheirTensors) {
+  EXPECT_EQ(outcome_with("mixtral", "llama.expert_count", 6), "good");
+  EXPECT_EQ(outcome_with("mixtral", "llama.expert_count", 5),
+            ": tensor 'blk.0.ffn_gate_inp.weight' has shape [6, 24]; expected [5, 24]");
+  EXPECT_EQ(outcome_with("mixtral", "llama.expert_count", 7),
+            ": tensor 'blk.0.ffn_gate_inp.weight' has shape [6, 24]; expected [7, 24]");
+  EXPECT_EQ(outcome_with("mixtral", "llama.expert_count", 0),
+            ": tensor 'blk.0.ffn_gate.weight' is missing; expected shape [12, 24]");
+  EXPECT_EQ(outcome_with("mixtral", "llama.expert_used_count", 7),
+            "num_experts_per_tok is 7: must be in [1, 6], the experts");
+  EXPECT_EQ(outcome_with("glm4_moe", "glm4moe.expert_group_count", 4),
+            "n_group is 4: must be a divisor of the 6 experts");
+  EXPECT_EQ(outcome_with("gpt_oss", "gpt-oss.expert_count", 4000000000u),
+            ": key 'gpt-oss.expert_count': expected 1 to 2147483647, found 4000000000");
 }
 
 // Two of six experts for one row, nearly all for many.

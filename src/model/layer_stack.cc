@@ -96,6 +96,10 @@ void LayerStack::run_parallel(backend::Backend& backend, const Layer& layer, con
   }
 }
 
+void LayerStack::count_experts(backend::Backend& backend, std::int64_t layer, ExpertUse& use) const {
+  for (const Entry& entry : layers_[static_cast<std::size_t>(layer)].entries) entry.block->count_experts(backend, use);
+}
+
 std::vector<backend::Linear*> LayerStack::linears() const {
   std::vector<backend::Linear*> all;
   for (const Layer& layer : layers_) {

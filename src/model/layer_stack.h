@@ -30,6 +30,9 @@ class LayerStack {
   // values in the store, which must be made for kv_needs(spec).
   void run(backend::Backend& backend, std::int64_t layer, const BlockRows& rows, const kv::KvStore& store) const;
 
+  // Adds what the rows of that layer's last run chose among experts.
+  void count_experts(backend::Backend& backend, std::int64_t layer, ExpertUse& use) const;
+
   std::vector<backend::Linear*> linears() const;    // each once, in the order in which they run
   double weight_bytes(double rows) const noexcept;  // see Block
   // Format and kernel of the largest matrix of the first layer's last block, as text for people.

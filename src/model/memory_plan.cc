@@ -26,7 +26,9 @@ class PackedWeights {
     const auto precision = weight.exact ? backend::MatmulPrecision::kF32 : precision_;
     const std::size_t of_one = backend_.packed_bytes(*stored->second, weight.rows + weight.zero_rows,
                                                      weight.cols + weight.zero_cols, precision);
-    bytes_ += static_cast<std::size_t>(std::max<std::int64_t>(1, weight.experts)) * of_one;
+    const std::size_t of_all = static_cast<std::size_t>(std::max<std::int64_t>(1, weight.experts)) * of_one;
+    bytes_ += of_all;
+    if (weight.experts > 0) expert_bytes_ += of_all;
   }
   void add(const LayerSpec& layer, std::int64_t index, const ModelSpec& spec) {
     const auto named = [&](const std::string& pattern) {
@@ -46,12 +48,13 @@ class PackedWeights {
     bytes_ += backend_.packed_bytes(*quant::find_format("f32"), rows, cols, precision_);
   }
   std::uint64_t bytes() const noexcept { return bytes_; }
+  std::uint64_t expert_bytes() const noexcept { return expert_bytes_; }
 
  private:
   const backend::Backend& backend_;
   backend::MatmulPrecision precision_;
   std::map<std::string, const quant::QuantFormat*> formats_;  // of the checkpoint's matrices, by name
-  std::uint64_t bytes_ = 0;
+  std::uint64_t bytes_ = 0, expert_bytes_ = 0;
 };
 
 // The transformer's, as f32.
@@ -95,6 +98,7 @@ MemoryPlan plan_memory(const CheckpointWeights& stored, const ModelSpec& spec, c
   }
   MemoryPlan plan;
   plan.weights = weights.bytes();
+  plan.experts = weights.expert_bytes();
   plan.kv = kv_bytes(spec, backend, options);
   plan.workspace = activation_bytes(spec, options.step_tokens) +
                    backend.workspace_bytes(options.step_tokens, spec.hidden_size, stack.ffn, stack.routed);

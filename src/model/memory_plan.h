@@ -15,6 +15,7 @@ namespace millrace::model {
 // only what decides how they are packed, such as zero points.
 struct MemoryPlan {
   std::uint64_t weights = 0;    // packed for the kernels; Transformer::weight_bytes() without vectors
+  std::uint64_t experts = 0;    // of `weights`, those of experts
   std::uint64_t kv = 0;         // of `length` tokens, in whole pages
   std::uint64_t workspace = 0;  // activations of a step of `step_tokens` tokens; the logits are not counted
   std::uint64_t total() const noexcept { return weights + kv + workspace; }

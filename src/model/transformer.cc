@@ -253,16 +253,20 @@ TensorView Transformer::forward(const BatchInput& input, const kv::KvStore& stor
   CHECK(store.windowed() == nullptr || input.window_pages.size() == input.sequences.size());
   prepare_workspace(input);
   embed(input);
-  const auto run_layer = [&](std::int64_t index) {
-    if (input.hook != nullptr) input.hook->pass(index, w.layer.residual);
-    layers_->run(backend_, index, w.layer, store);
+  const std::int64_t n_layers = input.layers.empty() ? layers_->size() : std::ssize(input.layers);
+  const auto layer = [&](std::int64_t i) {
+    return input.layers.empty() ? i : input.layers[static_cast<std::size_t>(i)];
   };
-  for (const std::int64_t index : input.layers) run_layer(index);
-  for (std::int64_t i = 0; input.layers.empty() && i < layers_->size(); ++i) run_layer(i);
+  for (std::int64_t i = 0; i < n_layers; ++i) {
+    if (input.hook != nullptr) input.hook->pass(layer(i), w.layer.residual);
+    layers_->run(backend_, layer(i), w.layer, store);
+  }
   if (input.hook != nullptr) input.hook->pass(layers_->size(), w.layer.residual);
   const backend::DeviceView of_rows = w.logits_memory.view(std::ssize(input.logit_rows), spec_.vocab_size);
   if (!input.logit_rows.empty()) compute_logits(final_norm(), input.logit_rows, w.layer.residual, of_rows);
   backend_.synchronize();
+  expert_use_ = {};
+  for (std::int64_t i = 0; i < n_layers; ++i) layers_->count_experts(backend_, layer(i), expert_use_);
   if (input.sink != nullptr) feed(input);
   if (input.hook != nullptr) input.hook->computed(input);
   w.logits = backend_.host_view(of_rows);

@@ -53,6 +53,8 @@ class Transformer {
   // Returns logits [logit_rows, V] f32, valid until the next call. Throws LoadError (kResourceExhausted) if memory for
   // so many rows is lacking; a smaller step may then still succeed.
   TensorView forward(const BatchInput& input, const kv::KvStore& store);
+  // What the rows of the last step chose among experts.
+  const ExpertUse& expert_use() const noexcept { return expert_use_; }
 
   // The weights that turn hidden states into logits and tokens into rows, for speculators that compute with these
   // states.
@@ -68,7 +70,8 @@ class Transformer {
   std::vector<backend::Linear*> linears() const;
   void set_int8x2(std::span<const std::string> weights);  // see backend::Linear
 
-  // Bytes of weights read for each decoded token: all but the embedding table, unless the output head is tied to it.
+  // Bytes of weights that a step of so many rows reads: all but the embedding table, unless the output head is tied to
+  // it, and of experts those that rows choosing at random touch; of 0 rows what every step reads.
   double weight_bytes(double rows) const noexcept;
   std::size_t weight_bytes() const noexcept;
   // Format and kernel of the largest weights, as text for people: "q4_1 (avx512_vnni int8)".
@@ -98,6 +101,7 @@ class Transformer {
   NormWeights embedding_norm_, final_norm_;
   std::unique_ptr<LayerStack> layers_;
   std::unique_ptr<Workspace> workspace_;
+  ExpertUse expert_use_;
 
  public:
   ~Transformer();

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 
+#include "base/cpu.h"
 #include "base/log.h"
 #include "base/readable_bytes.h"
 #include "checkpoint/content_key.h"
 #include "model/make_spec.h"
+#include "model/memory_plan.h"
 #include "runtime/cache_directory.h"
 #include "runtime/outlier_policy.h"
 
@@ -18,13 +20,33 @@ namespace {
 constexpr std::uint64_t kWorthKeeping = std::uint64_t{256} << 20;
 
 backend::PackedCacheConfig packed_cache_of(const ModelConfig& config, const checkpoint::Checkpoint& checkpoint,
-                                           std::uint64_t model_key) {
+                                           std::uint64_t model_key, std::uint64_t expected) {
   std::uint64_t bytes = 0;
   for (const checkpoint::RawTensor& tensor : checkpoint.tensors) bytes += tensor.bytes;
   if (config.packed_cache == "off" || (config.packed_cache == "auto" && bytes < kWorthKeeping)) return {};
   return {.directory = config.packed_cache == "auto" ? cache_directory() + "/packed" : config.packed_cache,
           .model_key = model_key,
-          .limit_bytes = config.packed_cache_limit};
+          .limit_bytes = config.packed_cache_limit,
+          .expected_bytes = expected};
+}
+
+// Bytes that the weights will take, which the log says before any is read: loading a model that is too large ends in
+// swapping, or in the system's killing this process.
+std::uint64_t planned_weights(const ModelConfig& config, const checkpoint::Checkpoint& checkpoint) {
+  const auto backend = config.make_backend(1);
+  const model::ModelSpec spec = model::make_spec(checkpoint, backend->limits()).or_throw();
+  const model::MemoryPlan plan = model::plan_memory(model::CheckpointWeights(checkpoint), spec, *backend,
+                                                    {.precision = config.precision(), .kv = config.kv_pages()});
+  const auto available = static_cast<std::uint64_t>(cpu_info().memory_available_bytes);
+  const auto readable = [](std::uint64_t bytes) { return readable_bytes(static_cast<double>(bytes)); };
+  const std::string experts = plan.experts == 0 ? "" : fmt::format(", {} of them of experts,", readable(plan.experts));
+  log::info("{}: {} of weights{} will be loaded; {} of memory are available", checkpoint.path, readable(plan.weights),
+            experts, readable(available));
+  if (available > 0 && plan.weights > available) {
+    log::warn("{}: {} of weights do not fit into the {} of memory that are available: take a smaller quantization",
+              checkpoint.path, readable(plan.weights), readable(available));
+  }
+  return plan.weights;
 }
 
 }  // namespace
@@ -39,7 +61,8 @@ LoadedModel load_model(const ModelConfig& config, const std::function<void(doubl
   loaded.checkpoint = checkpoint::open_checkpoint(env, config.path).or_throw();
   const std::uint64_t model_key = loaded.content_key = checkpoint::content_key(*loaded.checkpoint);
   const TimePoint opened = env.now();
-  loaded.backend = config.make_backend(config.threads, packed_cache_of(config, *loaded.checkpoint, model_key));
+  const std::uint64_t planned = planned_weights(config, *loaded.checkpoint);
+  loaded.backend = config.make_backend(config.threads, packed_cache_of(config, *loaded.checkpoint, model_key, planned));
   if (wrap) loaded.backend = wrap(std::move(loaded.backend));
   model::ModelOptions options;
   options.max_length = config.max_model_len;

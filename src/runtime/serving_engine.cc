@@ -104,6 +104,7 @@ ServingEngine make_engine(const LoadedModel& loaded, const EngineConfig& config,
   config.validate().or_throw();
   engine::Config engine = config.config();
   engine.model_key = origin_key(loaded);
+  engine.step_cost.reads = weight_reads(*loaded.transformer);
   draft::DrafterOptions drafter = config.speculation.prepare(loaded, engine.scheduling);
   const kv::KvBudget budget = budget_of(loaded, engine.scheduling);
   const kv::KvSize size =

@@ -1,11 +1,16 @@
 #include "sched/step_cost.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace millrace::sched {
 
+double WeightReads::share(std::int64_t tokens) const noexcept {
+  return experts == 0.0 ? 1.0 : 1.0 - experts * std::pow(left_out, static_cast<double>(tokens));
+}
+
 double StepCost::milliseconds(const StepWork& work) const noexcept {
-  return fixed_ms + std::max(weights_ms, static_cast<double>(work.tokens) * token_ms) +
+  return fixed_ms + std::max(weights_ms * reads.share(work.tokens), static_cast<double>(work.tokens) * token_ms) +
          static_cast<double>(work.kv_tokens) * kv_token_ms + static_cast<double>(work.samples) * sample_ms;
 }
 

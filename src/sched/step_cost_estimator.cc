@@ -36,7 +36,8 @@ void StepCostEstimator::observe(const StepWork& work, double milliseconds) noexc
   Bucket& bucket = buckets_[bucket_of(work.tokens, kBuckets)];
   const std::array<double, kSums> x = {1.0 / milliseconds, static_cast<double>(work.tokens) / milliseconds,
                                        static_cast<double>(work.kv_tokens) / milliseconds,
-                                       static_cast<double>(work.samples) / milliseconds};
+                                       static_cast<double>(work.samples) / milliseconds,
+                                       start_.reads.share(work.tokens) / milliseconds};
   for (std::size_t i = 0; i < kSums; ++i) {
     for (std::size_t j = 0; j < kSums; ++j) bucket.xx[i][j] = bucket.xx[i][j] * kForgetting + x[i] * x[j];
     bucket.xy[i] = bucket.xy[i] * kForgetting + x[i];
@@ -69,7 +70,8 @@ void StepCostEstimator::refit() noexcept {
            .weights_ms = best.unknowns[1],
            .token_ms = best.unknowns[2],
            .kv_token_ms = best.unknowns[3],
-           .sample_ms = best.unknowns[4]};
+           .sample_ms = best.unknowns[4],
+           .reads = start_.reads};
 }
 
 namespace {
@@ -111,7 +113,7 @@ StepCostEstimator::Fit StepCostEstimator::fit(std::size_t first_of_arithmetic) c
   double yy = 0.0;
   // Which sum belongs to which unknown, on either side.
   using Pairs = std::array<std::pair<std::size_t, std::size_t>, 4>;
-  constexpr Pairs kMemory = {{{0, 0}, {1, 0}, {3, 2}, {4, 3}}}, kArithmetic = {{{0, 0}, {2, 1}, {3, 2}, {4, 3}}};
+  constexpr Pairs kMemory = {{{0, 0}, {1, 4}, {3, 2}, {4, 3}}}, kArithmetic = {{{0, 0}, {2, 1}, {3, 2}, {4, 3}}};
   for (std::size_t i = 0; i < kBuckets; ++i) {
     const Bucket& bucket = buckets_[i];
     if (bucket.yy == 0.0) continue;

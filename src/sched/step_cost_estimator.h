@@ -9,9 +9,10 @@
 namespace millrace::sched {
 
 // Estimates a StepCost from the steps that ran, by weighted least squares of relative errors with coefficients >= 0;
-// old steps fade. Steps are summed up in buckets of half an octave by their number of tokens. Each bucket fades by its
-// own count of steps, so the estimate keeps sizes that have not occurred for long. The bucket from which on arithmetic
-// takes longer than reading the weights is found by trying all. Deterministic; allocates nothing. Engine thread only.
+// old steps fade. `start` also says which part of the weights a step reads. Steps are summed up in buckets of half an
+// octave by their number of tokens. Each bucket fades by its own count of steps, so the estimate keeps sizes that have
+// not occurred for long. The bucket from which on arithmetic takes longer than reading the weights is found by trying
+// all. Deterministic; allocates nothing. Engine thread only.
 class StepCostEstimator {
  public:
   explicit StepCostEstimator(const StepCost& start = {}) : start_(start), cost_(start) {}
@@ -22,7 +23,7 @@ class StepCostEstimator {
  private:
   static constexpr std::size_t kBuckets = 24;
   static constexpr std::size_t kUnknowns = 5;  // fixed, weights, token, kv token, sample
-  static constexpr std::size_t kSums = 4;      // 1, tokens, kv tokens, samples
+  static constexpr std::size_t kSums = 5;      // 1, tokens, kv tokens, samples, share of the weights
 
   using Vector = std::array<double, kUnknowns>;
   using Matrix = std::array<Vector, kUnknowns>;

@@ -47,6 +47,23 @@ TEST(StepCostEstimator, FindsTheCoefficientsOfNoisySteps) {
   EXPECT_EQ(estimator.observations(), 3000);
 }
 
+// Few tokens take less than weights_ms, by what they leave out: without that knowledge no fit comes near.
+TEST(StepCostEstimator, FindsTheCostOfExperts) {
+  StepCost truth = kTruth;
+  truth.reads = {.experts = 0.9, .left_out = 0.75};
+  StepCostEstimator knows({.reads = truth.reads}), ignorant;
+  std::mt19937 random(4);
+  for (int i = 0; i < 3000; ++i) {
+    const StepWork work = random_work(random);
+    const double ms = truth.milliseconds(work) * noise(random);
+    knows.observe(work, ms);
+    ignorant.observe(work, ms);
+  }
+  EXPECT_LT(mean_error(knows.cost(), truth), 0.02);
+  EXPECT_GT(mean_error(ignorant.cost(), truth), 2.0 * mean_error(knows.cost(), truth));
+  EXPECT_NEAR(knows.cost().milliseconds({.tokens = 1}) / truth.milliseconds({.tokens = 1}), 1.0, 0.1);
+}
+
 TEST(StepCostEstimator, IsNearAfterFewStepsWhereverItBegan) {
   for (const double factor : {0.1, 1.0, 10.0}) {
     StepCostEstimator estimator({.fixed_ms = 0.1 * factor, .weights_ms = 2.0 * factor, .token_ms = 0.5 * factor});

@@ -107,6 +107,8 @@ Scenario make_scenario(std::uint64_t seed) {
     s.moves = static_cast<int>(random.in(1, 12));
   }
   add_window(s);
+  if (random.chance(30)) s.machine.reads = {.experts = random.unit(), .left_out = random.unit()};
+  s.engine.step_cost.reads = s.machine.reads;
   return s;
 }
 

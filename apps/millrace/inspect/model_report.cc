@@ -56,6 +56,7 @@ Json describe_memory(const model::CheckpointWeights& weights, const model::Model
           {"tokens", length},
           {"isa", flags.cpu_isa.empty() ? std::string(to_string(detect_isa())) : flags.cpu_isa},
           {"weights", plan.weights},
+          {"experts", plan.experts},
           {"kv", plan.kv},
           {"workspace", plan.workspace},
           {"total", plan.total()},

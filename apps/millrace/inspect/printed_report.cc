@@ -84,6 +84,19 @@ void print_rope(const Json& rope) {
                          shown(rope["scaling"]), rope.contains("factor") ? " by " + shown(rope["factor"]) : ""));
 }
 
+// "24 layers of 32, 8 chosen, ffn 512", and what steps read of them.
+void print_experts(const Json& e, const Json& memory) {
+  const std::string shared = e["shared_ffn"] == 0 ? "" : fmt::format(", shared ffn {}", shown(e["shared_ffn"]));
+  print_fact("experts", fmt::format("{} layers of {}, {} chosen, ffn {}{}", shown(e["layers"]), shown(e["experts"]),
+                                    shown(e["chosen"]), shown(e["ffn"]), shared));
+  for (const Json& step : e["steps"]) {
+    const double part = step["touched"].get<double>() / e["experts"].get<double>();
+    print_fact("", fmt::format("a step of {} {} reads about {:.1f} in each layer: {} of {}", shown(step["tokens"]),
+                               step["tokens"] == 1 ? "token" : "tokens", step["touched"].get<double>(),
+                               bytes(part * memory["experts"].get<double>()), bytes(memory["experts"])));
+  }
+}
+
 // What the configuration says.
 void print_configuration(const Json& r) {
   const Json& s = r["shape"];
@@ -103,6 +116,7 @@ void print_configuration(const Json& r) {
                                   shown(s["layers"]), shown(s["hidden_size"]), range(s["heads"]), range(s["head_dim"]),
                                   values, range(s["kv_heads"]), range(s["ffn"]), shown(s["vocab_size"]),
                                   s["tied_head"].get<bool>() ? ", tied head" : ""));
+  if (!s["experts"].is_null()) print_experts(s["experts"], r["memory"]);
   const bool some = s["sliding_window_layers"] != 0 && s["sliding_window_layers"] != s["layers"];
   print_fact("context", fmt::format("{} tokens, sliding window {}{}", shown(s["context_length"]),
                                     s["sliding_window"] == 0 ? "none" : shown(s["sliding_window"]),

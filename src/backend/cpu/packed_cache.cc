@@ -127,6 +127,7 @@ void PackedCache::give_up(std::string_view why) {
 bool PackedCache::start_writing() {
   std::error_code failed;
   fs::create_directories(config_.directory, failed);
+  if (!has_room(0, config_.expected_bytes)) return false;
   auto output = OutputFile::create(path_);
   if (!output || !output->write(std::as_bytes(std::span(kMagic))) ||
       !output->write_zeros(kHeaderBytes - kMagic.size())) {
@@ -137,19 +138,23 @@ bool PackedCache::start_writing() {
   return true;
 }
 
+bool PackedCache::has_room(std::uint64_t so_far, std::uint64_t more) const {
+  std::error_code failed;
+  const fs::space_info space = fs::space(config_.directory, failed);
+  if (!failed && space.available >= more + kFreeReserve && so_far + more <= config_.limit_bytes) return true;
+  log::warn("packed weights are not kept: {} of the {} that {} may have are needed, and {} must stay free of {}",
+            readable_bytes(so_far + more), readable_bytes(config_.limit_bytes), config_.directory,
+            readable_bytes(kFreeReserve), readable_bytes(failed ? 0 : space.available));
+  return false;
+}
+
 void PackedCache::add(const std::string& name, const std::string& layout, std::span<const std::byte> bytes) {
   if (off_) return;
-  std::error_code failed;
   if (!output_ && !start_writing()) {
     off_ = true;
     return;
   }
-  const fs::space_info space = fs::space(config_.directory, failed);
-  const std::uint64_t after = output_->position() + bytes.size();
-  if (failed || space.available < bytes.size() + kFreeReserve || after > config_.limit_bytes) {
-    log::warn("packed weights are not kept: {} of the {} that {} may have are needed, and {} must stay free of {}",
-              readable_bytes(after), readable_bytes(config_.limit_bytes), config_.directory,
-              readable_bytes(kFreeReserve), readable_bytes(failed ? 0 : space.available));
+  if (!has_room(output_->position(), bytes.size())) {
     output_.reset();
     off_ = true;
     return;

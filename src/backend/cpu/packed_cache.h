@@ -40,6 +40,7 @@ class PackedCache {
   void open_existing();
   bool parse_directory(std::span<const std::byte> json);
   bool start_writing();
+  bool has_room(std::uint64_t so_far, std::uint64_t more) const;
   void give_up(std::string_view why);
   void remove_oldest() const;
 

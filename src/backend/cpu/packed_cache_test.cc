@@ -157,6 +157,19 @@ TEST_F(PackedCacheTest, AModelLargerThanTheLimitIsNotKept) {
   EXPECT_TRUE(files().empty());
 }
 
+TEST_F(PackedCacheTest, AModelThatWillFindNoRoomIsNotBegun) {
+  PackedCacheConfig large = config(1);
+  large.expected_bytes = large.limit_bytes + 1;
+  PackedCache cache(large, Env::system());
+  cache.add("first", "q4_0 1", first_);
+  EXPECT_TRUE(files().empty());
+  cache.finish();
+  EXPECT_TRUE(files().empty());
+  large.expected_bytes = large.limit_bytes;
+  keep(large);
+  EXPECT_TRUE(finds(large));
+}
+
 TEST_F(PackedCacheTest, ADirectoryThatCannotBeMadeIsNoError) {
   std::ofstream(directory_.string()) << "a file";
   keep(config(1));

@@ -1,14 +1,13 @@
 #include "engine/load/step_meter.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "model/model_work.h"
 
 namespace millrace::engine::load {
 
-StepMeter::StepMeter(const model::ModelSpec& spec, std::vector<double> weight_bytes, double kv_bytes_per_token)
-    : weight_bytes_(std::move(weight_bytes)), kv_bytes_per_token_(kv_bytes_per_token) {
+StepMeter::StepMeter(const model::ModelSpec& spec, double weight_bytes, double kv_bytes_per_token)
+    : weight_bytes_(weight_bytes), kv_bytes_per_token_(kv_bytes_per_token) {
   const model::ModelWork work(spec);
   token_operations_ = work.layer_operations();
   sample_operations_ = work.head_operations();
@@ -21,11 +20,9 @@ StepMeter::StepMeter(const model::ModelSpec& spec, std::vector<double> weight_by
 }
 
 engine::StepWorkload StepMeter::operator()(const engine::StepReport& report) const {
-  const std::int64_t rows = report.prefill_tokens + report.decode_tokens;
-  const auto tokens = static_cast<double>(rows);
-  const auto row_index = static_cast<std::size_t>(std::clamp<std::int64_t>(rows - 1, 0, std::ssize(weight_bytes_) - 1));
+  const auto tokens = static_cast<double>(report.prefill_tokens + report.decode_tokens);
   engine::StepWorkload work{
-      .read_bytes = weight_bytes_[row_index],
+      .read_bytes = weight_bytes_ + report.experts.bytes,
       .write_bytes = tokens * kv_bytes_per_token_,
       .operations = tokens * token_operations_ + static_cast<double>(report.samples) * sample_operations_};
   for (const Span& span : spans_) {

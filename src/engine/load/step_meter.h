@@ -9,13 +9,13 @@
 namespace millrace::engine::load {
 
 // The least workload of a step, by the model's dimensions: bytes to read and write, and operations (a multiply and an
-// add are two). Weights count once for each step, experts as often as is expected to be chosen, keys and values once
+// add are two). Weights count once for each step, but of experts those alone that its rows chose, keys and values once
 // for each step and sequence. Norms, rotations and activations are below 1 % and left out. Immutable. An argument of
 // StepReporter::measure().
 class StepMeter {
  public:
-  // A step of i + 1 tokens reads weight_bytes[i], one of more the last; `kv_bytes_per_token` are those of all layers.
-  StepMeter(const model::ModelSpec& spec, std::vector<double> weight_bytes, double kv_bytes_per_token);
+  // `weight_bytes`: what every step reads, which experts are not; `kv_bytes_per_token` are those of all layers.
+  StepMeter(const model::ModelSpec& spec, double weight_bytes, double kv_bytes_per_token);
   engine::StepWorkload operator()(const engine::StepReport& report) const;
 
  private:
@@ -25,8 +25,7 @@ class StepMeter {
     double share = 0.0;       // of the bytes of a token in all layers
     double operations = 0.0;  // for one query and one key, in all layers of the span
   };
-  std::vector<double> weight_bytes_;
-  double kv_bytes_per_token_;
+  double weight_bytes_, kv_bytes_per_token_;
   double token_operations_, sample_operations_;
   std::vector<Span> spans_;
 };

@@ -1,6 +1,8 @@
 #include "model/blocks/experts.h"
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "model/block_loader.h"
 
@@ -42,6 +44,11 @@ ExpertNames llama_expert_names(const std::string& layer) {
           .shared_down = layer + "mlp.shared_experts.down_proj",
           .shared_gate_up = "",
           .shared_factor = ""};
+}
+
+double expected_experts(const backend::Routing& routing, double rows) noexcept {
+  const auto all = static_cast<double>(routing.experts);
+  return all * (1.0 - std::pow(1.0 - static_cast<double>(routing.chosen) / all, rows));
 }
 
 namespace blocks {
@@ -128,17 +135,13 @@ BlockWeight shared_factor(const ExpertsParams& e, const ModelSpec& spec) {
       .role = "ffn_gate_inp_shexp", .name = e.names.shared_factor, .rows = 1, .cols = spec.hidden_size, .exact = true};
 }
 
-// Of k experts that each of `rows` rows chooses among E, how many differ, if all are as likely.
-double expected_experts(const backend::Routing& routing, double rows) {
-  const auto all = static_cast<double>(routing.experts);
-  return all * (1.0 - std::pow(1.0 - static_cast<double>(routing.chosen) / all, rows));
-}
-
 class Experts final : public Block {
  public:
   Experts(const ExpertsParams& params, BlockLoader& loader)
       : params_(params), norm_(loader.norm(params.names.norm, params.norm, loader.spec().hidden_size)) {
     const ModelSpec& spec = loader.spec();
+    counts_.resize(static_cast<std::size_t>(params.routing.experts));
+    census_ = loader.backend().make_vector(std::vector<float>(counts_.size()));
     const auto has = [&](const std::string& pattern) { return loader.has(pattern); };
     router_ = loader.product(router_weight(params, spec, has));
     const std::string& bias = params.names.choice_bias;
@@ -169,7 +172,8 @@ class Experts final : public Block {
                      .down = down_.weight.get(),
                      .down_bias = down_.bias.address(),
                      .scale_inputs = params_.scale_inputs,
-                     .accumulate = rows.accumulate},
+                     .accumulate = rows.accumulate,
+                     .census = census_.address()},
                     x, routes, rows.output);
     if (params_.shared_width > 0) run_shared(backend, x, rows.output, space);
   }
@@ -185,6 +189,20 @@ class Experts final : public Block {
     const auto of_experts = static_cast<double>(up_.weight->packed_bytes() + down_.weight->packed_bytes());
     const double touched = expected_experts(params_.routing, rows) / static_cast<double>(params_.routing.experts);
     return Block::weight_bytes(rows) - of_experts * (1.0 - touched);
+  }
+
+  void count_experts(backend::Backend& backend, ExpertUse& use) const override {
+    std::vector<std::uint32_t>& rows = counts_;
+    backend.download(census_.address(), std::as_writable_bytes(std::span(rows)));
+    const std::int64_t touched = std::ssize(rows) - std::ranges::count(rows, 0u);
+    const auto choices = std::accumulate(rows.begin(), rows.end(), std::int64_t{0});
+    const auto bytes = static_cast<double>(up_.weight->packed_bytes() + down_.weight->packed_bytes());
+    use += {.layers = 1,
+            .experts = std::ssize(rows),
+            .touched = touched,
+            .busiest = *std::ranges::max_element(rows),
+            .even = (choices + std::ssize(rows) - 1) / std::ssize(rows),
+            .bytes = bytes * static_cast<double>(touched) / static_cast<double>(rows.size())};
   }
 
  private:
@@ -209,8 +227,9 @@ class Experts final : public Block {
 
   ExpertsParams params_;
   NormWeights norm_;
-  Product router_, up_, down_;  // up: gate and up stacked when gated
-  backend::DeviceVector choice_bias_;
+  Product router_, up_, down_;                  // up: gate and up stacked when gated
+  backend::DeviceVector choice_bias_, census_;  // census_: [experts] u32
+  mutable std::vector<std::uint32_t> counts_;   // of count_experts()
   BlockLoader::Chain shared_;
   Product factor_;
 };

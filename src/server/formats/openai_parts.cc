@@ -75,6 +75,14 @@ Json timings(const GenerationTask& task, const Answer& answer) {
           {"prefill_mfu", figure(use.prefill_mfu)}};
 }
 
+// Which experts the steps of the answer's decoding read, other answers' rows included.
+Json experts_json(const model::ExpertUse& use, double read_bytes) {
+  Json out = {
+      {"touched_per_layer", use.touched_per_layer()}, {"of", use.experts_per_layer()}, {"imbalance", use.imbalance()}};
+  if (read_bytes > 0.0) out["share_of_bytes"] = use.bytes / read_bytes;
+  return out;
+}
+
 Json explanation(const GenerationTask& task, const Answer& answer) {
   const engine::Utilization use = engine::utilization(answer.spent, task.model->peaks->now());
   Json causes = Json::array();
@@ -82,6 +90,10 @@ Json explanation(const GenerationTask& task, const Answer& answer) {
     Json one = {{"cause", cause.name}, {"ms", cause.milliseconds}, {"share", cause.share}, {"why", cause.sentence}};
     if (cause.name == "prefill") one["prefill_mfu"] = figure(use.prefill_mfu);
     if (cause.name == "decode") one.update({{"read_gb_s", figure(use.read_gb_s)}, {"mbu", figure(use.mbu)}});
+    const model::ExpertUse& experts = answer.spent.decode_experts;
+    if (cause.name == "decode" && experts.layers > 0) {
+      one["experts"] = experts_json(experts, answer.spent.decode_read_bytes);
+    }
     causes.push_back(std::move(one));
   }
   return causes;

@@ -29,6 +29,14 @@ std::string prefill_sentence(const RequestStats& stats, const TimeSpent&) {
                      was(computed), stats.cached_tokens, was(stats.cached_tokens));
 }
 
+// How many experts its steps read, to add to a sentence; "" for a model without.
+std::string of_experts(const TimeSpent& spent) {
+  const model::ExpertUse& use = spent.decode_experts;
+  if (use.layers == 0) return {};
+  return fmt::format("; a step read {:.1f} of {:.0f} experts in each layer", use.touched_per_layer(),
+                     use.experts_per_layer());
+}
+
 constexpr std::array kCauses = {
     CauseKind{"queue", &TimeSpent::queue_ms,
               [](const RequestStats&, const TimeSpent&) -> std::string {
@@ -44,13 +52,13 @@ constexpr std::array kCauses = {
                 return "it had a place, but the steps went to others: their budget of tokens was spent";
               }},
     CauseKind{"decode", &TimeSpent::decode_ms,
-              [](const RequestStats& stats, const TimeSpent&) {
-                return fmt::format("{} were sampled one after the other, as fast as it would be alone",
-                                   counted(stats.output_tokens, "token", "tokens"));
+              [](const RequestStats& stats, const TimeSpent& spent) {
+                return fmt::format("{} were sampled one after the other, as fast as it would be alone{}",
+                                   counted(stats.output_tokens, "token", "tokens"), of_experts(spent));
               }},
     CauseKind{"decode_batch", &TimeSpent::decode_batch_ms,
-              [](const RequestStats&, const TimeSpent&) -> std::string {
-                return "its steps drew tokens of other requests too";
+              [](const RequestStats&, const TimeSpent& spent) {
+                return fmt::format("its steps drew tokens of other requests too{}", of_experts(spent));
               }},
     CauseKind{"decode_prefill", &TimeSpent::decode_prefill_ms,
               [](const RequestStats&, const TimeSpent&) -> std::string {

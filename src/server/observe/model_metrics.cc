@@ -170,6 +170,16 @@ void ModelMetrics::count_work(const engine::StepReport& report) {
   operations_.Increment(work.operations);
   read_bytes_.Increment(work.read_bytes);
   write_bytes_.Increment(work.write_bytes);
+  const model::ExpertUse& experts = report.experts;
+  if (experts.layers > 0) {
+    expert_layers_.Increment(static_cast<double>(experts.layers));
+    experts_touched_.Increment(static_cast<double>(experts.touched));
+    expert_busiest_.Increment(static_cast<double>(experts.busiest));
+    expert_even_.Increment(static_cast<double>(experts.even));
+    expert_bytes_.Increment(experts.bytes);
+    experts_.Set(experts.experts_per_layer());
+    imbalance_.Set(experts.imbalance());
+  }
   recent_.add(
       report.end,
       {.seconds = seconds_between(report.start, report.end), .bytes = work.read_bytes, .operations = work.operations});

@@ -89,6 +89,13 @@ class ModelMetrics {
   Counter& operations_ = counter("vllm:estimated_flops_per_gpu_total");
   Counter& read_bytes_ = counter("vllm:estimated_read_bytes_per_gpu_total");
   Counter& write_bytes_ = counter("vllm:estimated_write_bytes_per_gpu_total");
+  Counter& expert_layers_ = counter("millrace:expert_layers_total");
+  Counter& experts_touched_ = counter("millrace:experts_touched_total");
+  Counter& expert_busiest_ = counter("millrace:expert_busiest_rows_total");
+  Counter& expert_even_ = counter("millrace:expert_even_rows_total");
+  Counter& expert_bytes_ = counter("millrace:expert_read_bytes_total");
+  Gauge& experts_ = gauge("millrace:experts_per_layer");
+  Gauge& imbalance_ = gauge("millrace:expert_imbalance");
   Counter& evicted_ = counter("millrace:kv_evicted_pages_total");
   Counter& swapped_ = counter("millrace:swapped_total");
   Counter& rejected_ = counter("millrace:rejected_total");
