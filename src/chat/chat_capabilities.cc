@@ -14,7 +14,7 @@ using Json = nlohmann::ordered_json;
 // json.dumps does.
 constexpr std::string_view kUser = "zq_user", kSystem = "zq_system", kTool = "zq_tool", kKey = "zq_key";
 constexpr std::string_view kValue = "zq_value", kSecondValue = "zq_second", kResult = "zq_result", kDocument = "zq_doc";
-constexpr std::string_view kUnknownRole = "zq_role";
+constexpr std::string_view kUnknownRole = "zq_role", kUnknownEffort = "zq_effort";
 constexpr std::string_view kArguments = R"({"zq_key": "zq_value"})", kSecondArguments = R"({"zq_key": "zq_second"})";
 
 bool contains(std::string_view text, std::string_view word) { return text.find(word) != text.npos; }
@@ -138,7 +138,8 @@ class Prober {
     return {{"id", id}, {"type", "function"}, {"function", {{"name", kTool}, {"arguments", std::move(arguments)}}}};
   }
   // A question, calls, and their results. Ids as Mistral's templates demand them.
-  std::optional<std::string> called(const Json& content, const std::vector<Json>& arguments) const {
+  std::optional<std::string> called(const Json& content, const std::vector<Json>& arguments,
+                                    const Json& more = Json::object()) const {
     Json messages = Json::array({user()}), calls = Json::array(), results = Json::array();
     for (const Json& values : arguments) {
       const std::string id = calls.empty() ? "zqcall001" : "zqcall002";
@@ -148,6 +149,7 @@ class Prober {
       results.push_back(std::move(result));
     }
     messages.push_back({{"role", "assistant"}, {"content", content}, {"tool_calls", calls}});
+    messages.back().update(more);
     for (Json& result : results) messages.push_back(std::move(result));
     return text({{"messages", messages}, {"tools", found_.tools || needs_extras_ ? tools() : Json()}});
   }
@@ -175,6 +177,9 @@ class Prober {
     const Json content = found_.null_content ? Json() : Json("");
     const auto both = objects ? called(content, {object, Json::parse(kSecondArguments)})
                               : called(content, {string, Json(kSecondArguments)});
+    const std::vector<Json> one = {objects ? object : string};
+    const Json thought = {{"thinking", kDocument}, {"reasoning_content", kDocument}};
+    found_.text_and_reasoning = !called(kSystem, one) || called(kSystem, one, thought);
     found_.parallel_tool_calls = both && contains(*both, kValue) && contains(*both, kSecondValue);
   }
 
@@ -196,12 +201,31 @@ class Prober {
       const auto quiet = text(with(name, is_effort ? Json("low") : Json(false)));
       if (!thinking || !quiet || thinking == quiet) continue;
       found_.thinking_switch = candidate;
-      found_.thinks_by_default = is_effort || by_default == thinking;
+      found_.thinks_by_default = by_default == thinking;
       on = with(name, is_effort ? Json("high") : Json(true));
       break;
     }
     if (const auto pieces = render(on)) found_.opened_thinking = opened_thinking_tag(*pieces);
+    if (found_.thinking_switch == ThinkingSwitch::kReasoningEffort) {
+      const auto pieces = render(plain);
+      found_.thinks_by_default = pieces && opened_thinking_tag(*pieces) == found_.opened_thinking;
+      probe_efforts(plain);
+    }
     if (found_.thinking_switch == ThinkingSwitch::kNone) found_.thinks_by_default = !found_.opened_thinking.empty();
+  }
+
+  // Words that change the text, or are written into it, where not every word is.
+  void probe_efforts(Json variables) {
+    const auto with = [&](std::string_view word) {
+      variables[to_string(ThinkingSwitch::kReasoningEffort)] = word;
+      return text(variables);
+    };
+    const auto unknown = with(kUnknownEffort);
+    if (unknown && contains(*unknown, kUnknownEffort)) return;
+    for (const std::string_view word : {"none", "no_think", "minimal", "low", "medium", "high", "xhigh", "max"}) {
+      const auto known = with(word);
+      if (known && (known != unknown || contains(*known, word))) found_.efforts.emplace_back(word);
+    }
   }
 
   const ChatTemplate& template_;
@@ -227,9 +251,15 @@ Result<TemplateCapabilities> probe(const ChatTemplate& chat_template, const Temp
 }
 
 std::string_view opened_thinking_tag(std::span<const text::TextPiece> prompt) {
-  static constexpr std::string_view kTags[] = {
-      "<think>",     "<thinking>", "<thought>", "<reasoning>", "[THINK]", "<|START_THINKING|>", "<|begin_of_thought|>",
-      "<seed:think>"};
+  static constexpr std::string_view kTags[] = {"<think>",
+                                               "<thinking>",
+                                               "<thought>",
+                                               "<reasoning>",
+                                               "[THINK]",
+                                               "<|START_THINKING|>",
+                                               "<|begin_of_thought|>",
+                                               "<seed:think>",
+                                               "<think:opensource>"};
   if (prompt.empty() || !prompt.back().trusted) return {};
   std::string_view end = prompt.back().text;
   end.remove_suffix(end.size() - (end.find_last_not_of(" \t\r\n") + 1));

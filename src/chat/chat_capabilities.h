@@ -3,6 +3,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "chat/chat_template.h"
 
@@ -32,10 +33,14 @@ struct TemplateCapabilities {
   bool parallel_tool_calls = false;                     // several calls in a message are rendered
   bool null_content = false;                            // the content of a message with tool calls may be null
   bool empty_content = false;                           // the content of a message with tool calls may be ""
-  bool documents = false;                               // the text of documents is rendered
-  bool generation_prompt = false;                       // add_generation_prompt changes the text
+  // A message with tool calls may have text and reasoning; else it may have either.
+  bool text_and_reasoning = true;
+  bool documents = false;          // the text of documents is rendered
+  bool generation_prompt = false;  // add_generation_prompt changes the text
   ThinkingSwitch thinking_switch = ThinkingSwitch::kNone;
-  bool thinks_by_default = false;  // without the variable set, the text is the same as with true
+  bool thinks_by_default = false;  // without the variable set, the model reasons as with true or a high effort
+  // The words that a template with reasoning_effort knows; empty: it writes any word into the prompt.
+  std::vector<std::string> efforts;
   // The tag that the generation prompt opens when reasoning is on: "<think>"; or empty.
   std::string opened_thinking;
 };

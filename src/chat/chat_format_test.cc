@@ -114,10 +114,26 @@ TEST(ChatCapabilities, SeesHowThinkingIsSwitched) {
   EXPECT_TRUE(found.generation_prompt);
   EXPECT_FALSE(found.thinks_by_default);
   EXPECT_EQ(found.opened_thinking, "<think>");
-  EXPECT_EQ(with("{{ reasoning_effort }}").thinking_switch, ThinkingSwitch::kReasoningEffort);
+  found = with("{{ reasoning_effort }}");
+  EXPECT_EQ(found.thinking_switch, ThinkingSwitch::kReasoningEffort);
+  EXPECT_TRUE(found.thinks_by_default);
+  EXPECT_EQ(found.efforts, std::vector<std::string>{});
   found = with("[THINK]");
   EXPECT_EQ(found.thinking_switch, ThinkingSwitch::kNone);
   EXPECT_TRUE(found.thinks_by_default);
+}
+
+TEST(ChatCapabilities, KnowsTheEffortsThatATemplateTellsApart) {
+  const auto with = [](std::string end) { return *probed(kPlain + end); };
+  auto found = with(
+      "{% set effort = reasoning_effort | default('no_think') %}{% if effort not in ['high', 'low', 'no_think'] %}"
+      "{{ raise_exception('no') }}{% endif %}{{ effort }}{{ '<think>' if effort != 'no_think' }}");
+  EXPECT_EQ(found.efforts, (std::vector<std::string>{"no_think", "low", "high"}));
+  EXPECT_FALSE(found.thinks_by_default);
+  EXPECT_EQ(found.opened_thinking, "<think>");
+  // Any other word is as the default, which is not told apart from it.
+  found = with("{% if reasoning_effort in ['low', 'minimal'] %}<think></think>{% endif %}");
+  EXPECT_EQ(found.efforts, (std::vector<std::string>{"minimal", "low"}));
 }
 
 TEST(ChatCapabilities, DoesNotTakeAUsersWordForAnOpenedTag) {

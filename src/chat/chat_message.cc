@@ -166,6 +166,18 @@ void add_reasoning(const Json& message, const std::string& path, Json& out) {
   }
 }
 
+// Where a template takes text or reasoning beside calls, text becomes the end of the reasoning.
+void join_reasoning(const TemplateCapabilities& capabilities, Json& message) {
+  if (capabilities.text_and_reasoning || !message.contains("tool_calls") || !message.contains("thinking")) return;
+  Json& content = message["content"];
+  if (!content.is_string() || content.get_ref<const std::string&>().empty()) return;
+  const std::string reasoning = message["thinking"].get<std::string>();
+  message["thinking"] =
+      reasoning.empty() ? content.get<std::string>() : reasoning + "\n\n" + content.get<std::string>();
+  message["reasoning_content"] = message["thinking"];
+  content = missing_content(true, capabilities);
+}
+
 }  // namespace
 
 Json normalized_message(const Json& message, const std::string& path, const TemplateCapabilities& capabilities) {
@@ -187,6 +199,7 @@ Json normalized_message(const Json& message, const std::string& path, const Temp
   }
   if (calls) out["tool_calls"] = *calls;
   add_reasoning(message, path, out);
+  join_reasoning(capabilities, out);
   return out;
 }
 

@@ -119,6 +119,20 @@ TEST(ChatRequest, RefusesWhatExceedsALimit) {
   EXPECT_EQ(rejection(request), "messages[0] is nested more than 48 levels deep");
 }
 
+TEST(ChatRequest, JoinsTextAndReasoningBesideCallsWhereTheTemplateTakesEither) {
+  constexpr const char* kMessage =
+      R"({"role": "assistant", "content": "I look.", "reasoning_content": "Hm.",
+          "tool_calls": [{"type": "function", "function": {"name": "f", "arguments": {}}}]})";
+  EXPECT_EQ(first_message(kMessage)["content"], "I look.");
+  EXPECT_EQ(first_message(kMessage)["thinking"], "Hm.");
+  TemplateCapabilities either = modern();
+  either.text_and_reasoning = false;
+  EXPECT_EQ(first_message(kMessage, either)["content"], nullptr);
+  EXPECT_EQ(first_message(kMessage, either)["thinking"], "Hm.\n\nI look.");
+  EXPECT_EQ(first_message(R"({"role": "assistant", "content": "I look.", "thinking": "Hm."})", either)["content"],
+            "I look.");
+}
+
 TEST(ChatRequest, SendsDeveloperAsSystemWhereItIsNotKnown) {
   EXPECT_EQ(first_message(R"({"role": "developer", "content": "x"})")["role"], "system");
   TemplateCapabilities capabilities = modern();

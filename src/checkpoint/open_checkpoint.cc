@@ -1,6 +1,7 @@
 #include <array>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/gguf_model.h"
@@ -49,13 +50,14 @@ Result<std::unique_ptr<Checkpoint>> open_checkpoint(Env& env, const std::string&
   TokenizerFiles files;
   auto checkpoint = read_huggingface(env, path, &files);
   if (!checkpoint) return checkpoint;
+  const std::vector<std::int32_t> ends = (*checkpoint)->generation.eos_token_ids;
   if (!files.tokenizer_json.empty()) {
     return with_tokenizer(*std::move(checkpoint),
-                          text::load_tokenizer_json(files.tokenizer_json, files.tokenizer_config_json));
+                          text::load_tokenizer_json(files.tokenizer_json, files.tokenizer_config_json, ends));
   }
   if (!files.vocabulary.empty()) {
     return with_tokenizer(*std::move(checkpoint),
-                          loader_of(files.vocabulary)(files.vocabulary, files.tokenizer_config_json));
+                          loader_of(files.vocabulary)(files.vocabulary, files.tokenizer_config_json, ends));
   }
   return checkpoint;
 }

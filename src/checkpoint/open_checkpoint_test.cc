@@ -44,6 +44,22 @@ TEST(OpenCheckpoint, TakesATokenizerModelWhereThereIsNoTokenizerJson) {
   EXPECT_EQ(open_checkpoint(env, "d").error().message.find("d: tokenizer: tokenizer.json"), 0u);
 }
 
+// generation_config.json lists them for models that end answers in several ways. It may name ids that are not there.
+TEST(OpenCheckpoint, EndsAnswersWithTheTokensThatTheModelLists) {
+  MemoryEnv env = tiny_directory();
+  env.files["d/tokenizer.json"] =
+      R"({"added_tokens": [{"id": 1, "content": "<|user|>", "special": true}, {"id": 2, "content": "<|end|>", "special": true}],
+          "model": {"type": "WordLevel", "vocab": {"a": 0, "<|user|>": 1, "<|end|>": 2}, "unk_token": "a"}})";
+  const auto ends = [&] {
+    const auto checkpoint = open_checkpoint(env, "d").or_throw();
+    const auto found = checkpoint->tokenizer->end_of_generation();
+    return std::vector<std::int32_t>(found.begin(), found.end());
+  };
+  EXPECT_EQ(ends(), std::vector<std::int32_t>{2});
+  env.files["d/generation_config.json"] = R"({"eos_token_id": [2, 1, 77]})";
+  EXPECT_EQ(ends(), (std::vector<std::int32_t>{2, 1}));
+}
+
 TEST(OpenCheckpoint, SaysThatNothingIsThere) {
   MemoryEnv env;
   EXPECT_EQ(open_checkpoint(env, "absent.gguf").error().code, ErrorCode::kNotFound);

@@ -154,6 +154,20 @@ TEST(AnswerGrammar, AMessageToAFunctionOfHarmonyIsACall) {
                   "<|channel|>commentary to=functions.f<|message|>{\"a\": 1}", call + "Hi"});
 }
 
+TEST(AnswerGrammar, ThoughtsWordsAndCallsOfSolarAreMessages) {
+  const std::string thought = "<|think|>Hm<|end|><|begin|>assistant";
+  const std::string call = "<|tool_call:begin|>a1<|tool_call:name|>f<|tool_call:args|>{\"a\": \"x\"}<|tool_call:end|>";
+  const std::string now = "<|tool_call:begin|>b2<|tool_call:name|>now<|tool_call:args|>{}<|tool_call:end|>";
+  expect_answers("solar_open",
+                 {{"<|content|>Hi", 0},
+                  {thought + "<|content|>Hi <b><|flush|>", 0},
+                  {"<|tool_calls|>" + call, 1},
+                  {thought + "<|tool_calls|>" + call + now + "<|calls|>", 2},
+                  {thought + "<|content|>I look.<|end|><|begin|>assistant<|tool_calls|>" + now, 1}},
+                 {"", "Hi", thought, "<|tool_calls|>", "<|tool_calls|><|tool_call:begin|>a<|tool_call:name|>g",
+                  "<|tool_calls|>" + call + "Hi"});
+}
+
 // Text, text and a call, two calls; then what neither is: a call of no tool, an argument of another type, a marker
 // alone.
 TEST(AnswerGrammar, FormatsWithMarkersLetTextAndCallsThrough) {
@@ -164,6 +178,33 @@ TEST(AnswerGrammar, FormatsWithMarkersLetTextAndCallsThrough) {
       {"seed_oss", "<seed:tool_call>\n<function=f>\n<parameter=a>x</parameter>\n</function>\n</seed:tool_call>",
        "<seed:tool_call>\n<function=now>\n</function>\n</seed:tool_call>", "", "<seed:tool_call>\n<function=g>\n",
        "<seed:tool_call>\n<function=f>\n</function>\n</seed:tool_call>", "<seed:tool_call>"},
+      {"minimax_m2",
+       "<minimax:tool_call>\n<invoke name=\"f\">\n<parameter name=\"a\">x</parameter>\n</invoke>\n</minimax:tool_call>",
+       "<minimax:tool_call>\n<invoke name=\"now\">\n</invoke>\n</minimax:tool_call>",
+       "<minimax:tool_call>\n<invoke name=\"f\">\n<parameter name=\"a\">x</parameter>\n</invoke>\n<invoke "
+       "name=\"now\">\n</invoke>\n</minimax:tool_call>",
+       "<minimax:tool_call>\n<invoke name=\"g\">\n", "<minimax:tool_call>\n<invoke name=\"f\">\n</invoke>\n",
+       "<minimax:tool_call>"},
+      {"mimo", "<tool_call>\n<function=f>\n<parameter=a>x</parameter>\n</function>\n</tool_call>",
+       "<tool_call><function=now></function></tool_call>", "", "<tool_call>\n<function=g>\n",
+       "<tool_call>\n<function=f>\n</function>", "<tool_call>"},
+      {"hy_v3_preview",
+       "<tool_calls>\n<tool_call>f<tool_sep>\n<arg_key>a</arg_key>\n<arg_value>x</arg_value>\n</tool_call>\n</"
+       "tool_calls>",
+       "<tool_calls>\n<tool_call>now<tool_sep>\n</tool_call>\n</tool_calls>",
+       "<tool_calls>\n<tool_call>f<tool_sep>\n<arg_key>a</arg_key>\n<arg_value>x</arg_value>\n</tool_call>\n"
+       "<tool_call>now<tool_sep>\n</tool_call>\n</tool_calls>",
+       "<tool_calls>\n<tool_call>g<tool_sep>\n", "<tool_calls>\n<tool_call>f<tool_sep>\n</tool_call>", "<tool_calls>"},
+      {"hy_v3",
+       "<tool_calls:opensource>\n<tool_call:opensource>f<tool_sep:opensource>\n<arg_key:opensource>a"
+       "</arg_key:opensource>\n<arg_value:opensource>x</arg_value:opensource>\n</tool_call:opensource>\n"
+       "</tool_calls:opensource>",
+       "<tool_calls:opensource>\n<tool_call:opensource>now<tool_sep:opensource>\n</tool_call:opensource>\n"
+       "</tool_calls:opensource>",
+       "<tool_calls:opensource>\n<tool_call:opensource>now<tool_sep:opensource>\n</tool_call:opensource>\n"
+       "<tool_call:opensource>now<tool_sep:opensource>\n</tool_call:opensource>\n</tool_calls:opensource>",
+       "<tool_calls:opensource>\n<tool_call:opensource>g", "<tool_calls:opensource>\n<tool_calls>",
+       "<tool_calls:opensource>"},
       {"apertus", R"(<|tools_prefix|>[{"f": {"a": "x"}}]<|tools_suffix|>)",
        R"(<|tools_prefix|>[{"now": {}}]<|tools_suffix|>)",
        R"(<|tools_prefix|>[{"f": {"a": "x"}}, {"now": {}}]<|tools_suffix|>)",

@@ -11,10 +11,25 @@ using Fields = GenerationFields;
 
 constexpr const char* kEfforts[] = {"none", "minimal", "low", "medium", "high", "xhigh"};
 
-// Templates with an effort know three.
-std::string template_effort(const std::string& effort) {
-  if (effort == "none" || effort == "minimal") return "low";
-  return effort == "xhigh" ? "high" : effort;
+// What a template may call an effort, the nearest first. Where it takes any word, three are in use.
+struct EffortWords {
+  std::string_view effort;
+  std::vector<std::string_view> words;
+  const char* usual;
+};
+
+std::string template_effort(const std::string& effort, const std::vector<std::string>& known) {
+  static const EffortWords kWords[] = {{"none", {"none", "no_think", "minimal", "low"}, "low"},
+                                       {"minimal", {"minimal", "low"}, "low"},
+                                       {"low", {"low", "minimal"}, "low"},
+                                       {"medium", {"medium", "high", "low"}, "medium"},
+                                       {"high", {"high", "max"}, "high"},
+                                       {"xhigh", {"xhigh", "max", "high"}, "high"}};
+  const auto* const row = std::ranges::find(kWords, effort, &EffortWords::effort);
+  for (const std::string_view word : row->words) {
+    if (std::ranges::find(known, word) != known.end()) return std::string(word);
+  }
+  return row->usual;
 }
 
 }  // namespace
@@ -49,7 +64,10 @@ Json template_variables(const Fields& fields, const chat::TemplateCapabilities& 
   const std::string name(chat::to_string(capabilities.thinking_switch));
   if (name.empty() || !variables.is_object() || variables.contains(name)) return variables;
   if (capabilities.thinking_switch == chat::ThinkingSwitch::kReasoningEffort) {
-    if (!fields.reasoning_effort.empty()) variables[name] = template_effort(fields.reasoning_effort);
+    std::string effort = fields.reasoning_effort;
+    if (effort.empty() && fields.thinking && !*fields.thinking) effort = "none";
+    if (effort.empty() && fields.thinking && !capabilities.thinks_by_default) effort = "high";
+    if (!effort.empty()) variables[name] = template_effort(effort, capabilities.efforts);
     return variables;
   }
   if (fields.thinking) {

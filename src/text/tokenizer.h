@@ -76,17 +76,20 @@ class Tokenizer {
 };
 
 // Loads the contents of tokenizer.json and of tokenizer_config.json, which may be empty. An unknown component is an
-// error naming it.
+// error naming it. `ends`, here and below: further tokens that end an answer.
 Result<std::shared_ptr<const Tokenizer>> load_tokenizer_json(std::string_view tokenizer_json,
-                                                             std::string_view tokenizer_config_json);
+                                                             std::string_view tokenizer_config_json,
+                                                             std::span<const TokenId> ends = {});
 Result<std::shared_ptr<const Tokenizer>> load_gguf_tokenizer(GgufVocabulary vocabulary);
 // Loads the contents of a SentencePiece tokenizer.model, BPE or Unigram.
 Result<std::shared_ptr<const Tokenizer>> load_sentencepiece_model(std::string_view model,
-                                                                  std::string_view tokenizer_config_json);
+                                                                  std::string_view tokenizer_config_json,
+                                                                  std::span<const TokenId> ends = {});
 // Loads the contents of a tiktoken file (lines of "base64 rank"), as of GPT-4, Llama 3, Qwen and Kimi.
-Result<std::shared_ptr<const Tokenizer>> load_tiktoken(std::string_view file, std::string_view tokenizer_config_json);
-// Loads the contents of a tokenizer.jsonl of PLaMo 2 and 3.
-Result<std::shared_ptr<const Tokenizer>> load_plamo_jsonl(std::string_view file,
-                                                          std::string_view tokenizer_config_json);
+Result<std::shared_ptr<const Tokenizer>> load_tiktoken(std::string_view file, std::string_view tokenizer_config_json,
+                                                       std::span<const TokenId> ends = {});
+// Loads the contents of a tokenizer.jsonl of PLaMo 2 and 3, which names all the tokens that end an answer.
+Result<std::shared_ptr<const Tokenizer>> load_plamo_jsonl(std::string_view file, std::string_view tokenizer_config_json,
+                                                          std::span<const TokenId> ends = {});
 
 }  // namespace millrace::text

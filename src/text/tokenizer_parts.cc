@@ -115,43 +115,79 @@ Error with_advice(Error error, std::string_view damaged, std::string_view unsupp
   return error;
 }
 
+namespace {
+
+constexpr std::array<std::string_view, 21> kEndNames = {
+    "</s>",
+    "<|endoftext|>",
+    "<|im_end|>",
+    "<|eot_id|>",
+    "<|eom_id|>",
+    "<end_of_turn>",
+    "<|end|>",
+    "<|eot|>",
+    "<|return|>",
+    "<|end_of_text|>",
+    "<|call|>",
+    "<|endofprompt|>",
+    "<|END_OF_TURN_TOKEN|>",
+    "[|endofturn|]",
+    "<|assistant_end|>",
+    "<|observation|>",
+    "<|endofturn|>",
+    "</assistant>",
+    "<|flush|>",
+    "<|calls|>",
+    "<\xef\xbd\x9c"
+    "end\xe2\x96\x81of\xe2\x96\x81sentence\xef\xbd\x9c>",
+};
+
+// Models whose answers consist of several messages: `inner` ends one of them, and `end` the last.
+struct MessageEnds {
+  std::string_view inner, known_by, end;
+};
+constexpr std::array<MessageEnds, 3> kMessageEnds = {{
+    {"<|im_end|>", "<|endofturn|>", "<|stop|>"},  // HyperCLOVA X: behind its reasoning too
+    {"<|end|>", "<|channel|>", "<|return|>"},     // gpt-oss
+    {"<|end|>", "<|begin|>", "<|flush|>"},        // Solar Open
+}};
+
+// Those of `parts`.
+std::vector<MessageEnds> message_ends(const TokenizerParts& parts) {
+  std::vector<MessageEnds> out;
+  for (const MessageEnds& one : kMessageEnds) {
+    if (parts.find(one.known_by) >= 0 && parts.find(one.end) >= 0) out.push_back(one);
+  }
+  return out;
+}
+
+}  // namespace
+
 std::vector<TokenId> find_end_of_generation(const TokenizerParts& parts) {
-  static constexpr std::array<std::string_view, 18> kNames = {
-      "</s>",
-      "<|endoftext|>",
-      "<|im_end|>",
-      "<|eot_id|>",
-      "<|eom_id|>",
-      "<end_of_turn>",
-      "<|end|>",
-      "<|eot|>",
-      "<|return|>",
-      "<|end_of_text|>",
-      "<|call|>",
-      "<|endofprompt|>",
-      "<|END_OF_TURN_TOKEN|>",
-      "[|endofturn|]",
-      "<|assistant_end|>",
-      "<|observation|>",
-      "<|endofturn|>",
-      "<\xef\xbd\x9c"
-      "end\xe2\x96\x81of\xe2\x96\x81sentence\xef\xbd\x9c>",
-  };
+  const std::vector<MessageEnds> messages = message_ends(parts);
+  std::vector<std::string_view> ends(kEndNames.begin(), kEndNames.end());
+  for (const MessageEnds& one : messages) ends.push_back(one.end);
   std::vector<TokenId> out;
   if (parts.eos) out.push_back(*parts.eos);
-  // HyperCLOVA X writes <|im_end|> behind its reasoning too, and these two where it has ended.
-  const bool goes_on = parts.find("<|endofturn|>") >= 0 && parts.find("<|stop|>") >= 0;
   for (const AddedToken& token : parts.added) {
-    if (!token.special) continue;
-    const bool ends = goes_on && (token.content == "<|im_end|>" || token.content == "<|stop|>")
-                          ? token.content == "<|stop|>"
-                          : std::ranges::find(kNames, token.content) != kNames.end();
-    if (ends) out.push_back(token.id);
+    if (!token.special || std::ranges::find(messages, token.content, &MessageEnds::inner) != messages.end()) continue;
+    if (std::ranges::find(ends, token.content) != ends.end()) out.push_back(token.id);
   }
   std::ranges::sort(out);
   const auto repeated = std::ranges::unique(out);
   out.erase(repeated.begin(), repeated.end());
   return out;
+}
+
+void add_end_tokens(std::span<const TokenId> ids, TokenizerParts& parts) {
+  const std::vector<MessageEnds> messages = message_ends(parts);
+  for (const TokenId id : ids) {
+    if (id < 0 || static_cast<std::size_t>(id) >= parts.texts.size()) continue;
+    const std::string_view text = parts.texts[static_cast<std::size_t>(id)];
+    std::vector<TokenId>& ends = parts.end_of_generation;
+    const bool inner = std::ranges::find(messages, text, &MessageEnds::inner) != messages.end();
+    if (!inner && std::ranges::find(ends, id) == ends.end()) ends.push_back(id);
+  }
 }
 
 }  // namespace millrace::text

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -76,6 +77,9 @@ Error with_advice(Error error, std::string_view damaged, std::string_view unsupp
 
 // The special tokens that end an answer, such as "<|im_end|>", and `eos`.
 std::vector<TokenId> find_end_of_generation(const TokenizerParts& parts);
+// Further tokens that end an answer; left out are ids that the vocabulary has not, and what only
+// ends one of several messages of an answer.
+void add_end_tokens(std::span<const TokenId> ids, TokenizerParts& parts);
 
 // Limits of vocabularies from files.
 inline constexpr std::size_t kMaxTokens = std::size_t{1} << 22;

@@ -175,6 +175,12 @@ TEST(Tokenizer, KnowsTheTokensThatEndAnAnswerByTheirTexts) {
   EXPECT_EQ(ends_among({"<|a|>", "<|b|>"}, 265), Ids{265});  // by the file's key
   // HyperCLOVA X goes on behind <|im_end|>.
   EXPECT_EQ(ends_among({"<|im_end|>", "<|endofturn|>", "<|stop|>"}), (Ids{265, 266}));
+  // gpt-oss writes several messages, of which only the last ends with <|return|> or <|call|>.
+  EXPECT_EQ(ends_among({"<|return|>", "<|call|>", "<|end|>", "<|channel|>"}), (Ids{264, 265}));
+  EXPECT_EQ(ends_among({"<|return|>", "<|call|>", "<|end|>", "<|channel|>"}, 266), (Ids{264, 265}));
+  EXPECT_EQ(ends_among({"<|begin|>", "<|end|>", "<|flush|>", "<|calls|>"}), (Ids{266, 267}));  // Solar Open
+  EXPECT_EQ(ends_among({"<|end|>", "<|user|>"}), Ids{264});                                    // Phi-3
+  EXPECT_EQ(ends_among({"<assistant>", "</assistant>"}), Ids{265});                            // Laguna
 }
 
 }  // namespace

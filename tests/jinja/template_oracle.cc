@@ -4,6 +4,8 @@
 //   "chat": source       the same, the conversations being requests as the OpenAI API spells them
 //   "probe": source      the template's capabilities, or {"error", "code"}
 
+#include <fmt/format.h>
+
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -62,11 +64,13 @@ Json capabilities_json(const std::string& source, const TemplateContext& context
           {"parallel_tool_calls", found->parallel_tool_calls},
           {"null_content", found->null_content},
           {"empty_content", found->empty_content},
+          {"text_and_reasoning", found->text_and_reasoning},
           {"documents", found->documents},
           {"generation_prompt", found->generation_prompt},
           {"thinking_switch", to_string(found->thinking_switch)},
           {"thinks_by_default", found->thinks_by_default},
-          {"opened_thinking", found->opened_thinking}};
+          {"opened_thinking", found->opened_thinking},
+          {"efforts", fmt::format("{}", fmt::join(found->efforts, " "))}};
 }
 
 Json answer(const Json& request, const Json& conversations) {

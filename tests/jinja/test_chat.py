@@ -120,3 +120,31 @@ def test_content_as_a_part_and_as_a_string_are_the_same_prompt(engine, name):
     as_string["tools"] = as_part["tools"] = TOOLS
     first, second = (text_of(answer) for answer in requests(engine, name, [as_string, as_part]))
     assert first is not None and first == second
+
+
+def called(**message):
+    call = {"id": "abcde1230", "type": "function", "function": {"name": "get_weather", "arguments": {"city": "K"}}}
+    return [{"role": "user", "content": "Weather?"}, {"role": "assistant", "tool_calls": [call], **message}, {"role": "tool", "content": "rain", "tool_call_id": "abcde1230"}]
+
+
+def test_gpt_oss_gets_its_effort_and_keeps_its_reasoning_until_it_has_answered(engine):
+    answered = [{"role": "assistant", "content": "It rains.", "reasoning_content": "So."}, {"role": "user", "content": "Thanks"}]
+    asked = [
+        {"messages": called(reasoning_content="Hm."), "tools": TOOLS, "chat_template_kwargs": {"reasoning_effort": "high"}},
+        {"messages": [*called(reasoning_content="Hm."), *answered], "tools": TOOLS},
+        {"messages": called(content="I look.", reasoning_content="Hm."), "tools": TOOLS},
+    ]
+    high, later, both = (text_of(answer) for answer in requests(engine, "gpt_oss", asked))
+    call = '<|start|>assistant to=functions.get_weather<|channel|>commentary json<|message|>{"city": "K"}<|call|>'
+    assert "Reasoning: high\n" in high and "Reasoning: medium\n" in later
+    assert "<|start|>assistant<|channel|>analysis<|message|>Hm.<|end|>" + call in high
+    assert call in later and "Hm." not in later and "So." not in later
+    assert "<|start|>assistant<|channel|>analysis<|message|>Hm.\n\nI look.<|end|>" + call in both
+    assert all(prompt.endswith("<|start|>assistant") for prompt in (high, later, both))
+
+
+def test_hunyuan_refuses_an_effort_that_it_does_not_know(engine):
+    asked = [{"messages": [{"role": "user", "content": "Hi"}], "chat_template_kwargs": {"reasoning_effort": effort}} for effort in ("medium", "low")]
+    refused, low = requests(engine, "hy_v3", asked)
+    assert refused["code"] == "invalid_argument" and "no_think, low or high" in refused["error"]
+    assert text_of(low).endswith("<｜hy_Assistant:opensource｜><think:opensource>")

@@ -43,13 +43,14 @@ std::string as_json(std::string_view text) {
 class TaggedCallParser final : public ToolParser {
  public:
   TaggedCallParser(TaggedCallStyle style, const ToolUse& use, PartWriter& writer)
-      : style_(std::move(style)), use_(use), writer_(writer), openers_({style_.open}), closers_(value_closers()) {}
+      : style_(std::move(style)), use_(use), writer_(writer), openers_({first_word()}), closers_(value_closers()) {}
 
   void finish() override {
     switch (state_) {
       case State::kContent: writer_.content(openers_.finish()); break;
       case State::kNameOpen:
       case State::kName: writer_.content(raw_); break;
+      case State::kSection: writer_.content(called_ ? "" : raw_); break;
       case State::kValue: value(closers_.finish()); break;
       default: break;
     }
@@ -64,10 +65,12 @@ class TaggedCallParser final : public ToolParser {
         const int opener = openers_.push(byte, text);
         writer_.content(text);
         if (opener < 0) break;
-        raw_ = style_.open;
-        expect(style_.name_open.empty() ? State::kName : State::kNameOpen);
+        raw_ = first_word();
+        called_ = false;
+        style_.section_open.empty() ? begin_call() : expect(State::kSection);
         break;
       }
+      case State::kSection: section(byte); break;
       case State::kNameOpen:
         raw_ += byte;
         literal(byte, style_.name_open, [&] { expect(State::kName); });
@@ -90,13 +93,14 @@ class TaggedCallParser final : public ToolParser {
         if (closer >= 0) end_value();
         break;
       }
-      case State::kClose: literal(byte, style_.close, [&] { state_ = State::kContent; }); break;
+      case State::kClose: literal(byte, style_.close, [&] { end_call(); }); break;
     }
   }
 
  private:
-  enum class State : std::uint8_t { kContent, kNameOpen, kName, kMember, kKey, kValueOpen, kValue, kClose };
+  enum class State : std::uint8_t { kContent, kSection, kNameOpen, kName, kMember, kKey, kValueOpen, kValue, kClose };
 
+  const std::string& first_word() const { return style_.section_open.empty() ? style_.open : style_.section_open; }
   std::vector<std::string> value_closers() const {
     if (!style_.value_lines) return {style_.value_close};
     return {"\n" + style_.value_close, style_.value_close};
@@ -104,6 +108,29 @@ class TaggedCallParser final : public ToolParser {
   void expect(State next) {
     state_ = next;
     text_.clear();
+  }
+  void begin_call() { expect(style_.name_open.empty() ? State::kName : State::kNameOpen); }
+  void end_call() {
+    called_ = true;
+    if (style_.section_open.empty()) {
+      state_ = State::kContent;
+    } else {
+      raw_.clear();
+      expect(State::kSection);
+    }
+  }
+  // A call, or the end of all.
+  void section(char byte) {
+    const bool between = text_.empty() && is_space(byte);
+    if (!between || !called_) raw_ += byte;
+    if (between) return;
+    text_ += byte;
+    if (text_ == style_.open) return begin_call();
+    if (called_ && text_ == style_.section_close) {
+      state_ = State::kContent;
+    } else if (!style_.open.starts_with(text_) && !(called_ && style_.section_close.starts_with(text_))) {
+      broken(byte);
+    }
   }
   // White space and then exactly `word`.
   template <typename Then>
@@ -161,11 +188,7 @@ class TaggedCallParser final : public ToolParser {
   void end_of_members() {
     writer_.arguments("}");
     writer_.end_call();
-    if (style_.name_close.empty()) {
-      state_ = State::kContent;
-    } else {
-      expect(State::kClose);
-    }
+    style_.name_close.empty() ? end_call() : expect(State::kClose);
   }
   void begin_value() {
     expect(State::kValue);
@@ -199,6 +222,7 @@ class TaggedCallParser final : public ToolParser {
   MarkerMatcher openers_, closers_;
   State state_ = State::kContent;
   const Tool* tool_ = nullptr;
+  bool called_ = false;                                 // there was a call in this section
   bool any_ = false, is_text_ = false, first_ = false;  // arguments; the value is a string; nothing of it yet
   std::string raw_;                                     // taken, and not yet known to be a call
   std::string text_, key_;                              // of the state

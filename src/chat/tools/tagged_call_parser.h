@@ -12,6 +12,7 @@ namespace millrace::chat::tools {
 //   open NAME name_end (key_open KEY key_end [value_open] VALUE value_close)* close
 // White space may occur between these.
 struct TaggedCallStyle {
+  std::string section_open, section_close;    // around all calls together, which need them then; may be empty
   std::string open;                           // before a call: "<tool_call>"
   std::string name_open, name_end;            // "<function=", ">"; name_open may be empty
   std::string key_open, key_end, value_open;  // "<parameter=", ">", ""

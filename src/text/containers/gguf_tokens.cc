@@ -114,9 +114,7 @@ void frame_gguf_text(const GgufVocabulary& v, bool default_bos, bool default_eos
   if (v.eos && v.add_eos.value_or(default_eos)) parts.suffix.push_back(*v.eos);
   parts.end_of_generation = find_end_of_generation(parts);
   for (const auto& end : {v.eot, v.eom}) {
-    if (end && std::ranges::find(parts.end_of_generation, *end) == parts.end_of_generation.end()) {
-      parts.end_of_generation.push_back(*end);
-    }
+    if (end) add_end_tokens({&*end, 1}, parts);
   }
   parts.middle_tokens = v.middle_tokens;
 }

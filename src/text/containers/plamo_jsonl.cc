@@ -68,8 +68,8 @@ GgufVocabulary read(std::string_view file, std::string_view config_json) {
 
 }  // namespace
 
-Result<std::shared_ptr<const Tokenizer>> load_plamo_jsonl(std::string_view file,
-                                                          std::string_view tokenizer_config_json) {
+Result<std::shared_ptr<const Tokenizer>> load_plamo_jsonl(std::string_view file, std::string_view tokenizer_config_json,
+                                                          std::span<const TokenId> /*ends*/) {
   try {
     auto tokenizer = load_gguf_tokenizer(read(file, tokenizer_config_json));
     if (tokenizer) return tokenizer;

@@ -174,9 +174,12 @@ TokenizerParts sentencepiece_parts(const SentencePieceModel& model, std::vector<
 }
 
 Result<std::shared_ptr<const Tokenizer>> load_sentencepiece_model(std::string_view model,
-                                                                  std::string_view tokenizer_config_json) {
+                                                                  std::string_view tokenizer_config_json,
+                                                                  std::span<const TokenId> ends) {
   try {
-    return make_tokenizer(load(model, tokenizer_config_json));
+    TokenizerParts parts = load(model, tokenizer_config_json);
+    add_end_tokens(ends, parts);
+    return make_tokenizer(std::move(parts));
   } catch (const LoadError& e) {
     return with_advice(e.error(), "The file is damaged or was edited: download it again",
                        "Another file of the model may do without it: a tokenizer.json, or a GGUF file");

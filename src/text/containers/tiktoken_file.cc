@@ -182,9 +182,12 @@ class TiktokenLoader {
 
 }  // namespace
 
-Result<std::shared_ptr<const Tokenizer>> load_tiktoken(std::string_view file, std::string_view tokenizer_config_json) {
+Result<std::shared_ptr<const Tokenizer>> load_tiktoken(std::string_view file, std::string_view tokenizer_config_json,
+                                                       std::span<const TokenId> ends) {
   try {
-    return make_tokenizer(TiktokenLoader().load(file, tokenizer_config_json));
+    TokenizerParts parts = TiktokenLoader().load(file, tokenizer_config_json);
+    add_end_tokens(ends, parts);
+    return make_tokenizer(std::move(parts));
   } catch (const LoadError& e) {
     return with_advice(e.error(), "The file is damaged: download it again",
                        "Another file of the model may do: a tokenizer.json, or a GGUF file");

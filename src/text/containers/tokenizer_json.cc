@@ -185,12 +185,15 @@ TokenizerParts TokenizerJsonLoader::load(const JsonNode& file, const TokenizerCo
 }  // namespace
 
 Result<std::shared_ptr<const Tokenizer>> load_tokenizer_json(std::string_view tokenizer_json,
-                                                             std::string_view tokenizer_config_json) {
+                                                             std::string_view tokenizer_config_json,
+                                                             std::span<const TokenId> ends) {
   try {
     const TokenizerConfig config = parse_tokenizer_config(tokenizer_config_json);
     simdjson::dom::parser parser;
     const JsonNode file(parse_json(parser, tokenizer_json, "tokenizer.json", kMaxVocabularyBytes), "tokenizer.json");
-    return make_tokenizer(TokenizerJsonLoader().load(file, config));
+    TokenizerParts parts = TokenizerJsonLoader().load(file, config);
+    add_end_tokens(ends, parts);
+    return make_tokenizer(std::move(parts));
   } catch (const LoadError& e) {
     return with_advice(e.error(), "The file is damaged or was edited: download it again, or save the tokenizer anew",
                        "Another file of the model may do without it: a tokenizer.model, or a GGUF file");

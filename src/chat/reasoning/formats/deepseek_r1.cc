@@ -15,7 +15,8 @@ int recognise(std::string_view chat_template) {
 ReasoningFormat deepseek_r1() {
   return {.name = "deepseek_r1",
           .description = "<think>...</think>: DeepSeek, Qwen 3, GLM, Kimi, Nemotron and most others",
-          .aliases = {"qwen3", "deepseek_v3", "kimi_k2", "glm45", "nemotron_v3", "exaone4", "smollm3", "olmo3"},
+          .aliases = {"qwen3", "deepseek_v3", "kimi_k2", "glm45", "nemotron_v3", "exaone4", "smollm3", "olmo3",
+                      "minimax_m2", "mimo", "poolside_v1"},
           .open = "<think>",
           .close = "</think>",
           .recognise = recognise};

@@ -1,4 +1,4 @@
-// <think>...</think><response>...</response>: ERNIE 4.5.
+// <think>...</think><response>...</response>: ERNIE 4.5. MiniMax M2 has that word around the results of tools.
 
 #include "chat/reasoning/reasoning_format.h"
 
@@ -7,7 +7,7 @@ namespace {
 
 int recognise(std::string_view chat_template) {
   const auto has = [&](std::string_view word) { return chat_template.find(word) != std::string_view::npos; };
-  return 2 * (has("think>") && has("<response>"));
+  return 2 * (has("think>") && has("<response>") && !has("<minimax:tool_call>"));
 }
 
 }  // namespace

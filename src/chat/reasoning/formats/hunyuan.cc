@@ -1,4 +1,4 @@
-// <think>...</think><answer>...</answer>: HunYuan.
+// <think>...</think><answer>...</answer>: HunYuan, up to A13B.
 
 #include "chat/reasoning/reasoning_format.h"
 
@@ -8,7 +8,7 @@ namespace {
 // Some of its templates do not spell the answer's words.
 int recognise(std::string_view chat_template) {
   const auto has = [&](std::string_view word) { return chat_template.find(word) != std::string_view::npos; };
-  return 2 * (has("think>") && (has("<answer>") || has("<｜hy_") || has("<|extra_4|>")));
+  return 2 * (has("think>") && !has("<tool_sep>") && (has("<answer>") || has("<｜hy_") || has("<|extra_4|>")));
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// <tool_call>f, then <arg_key>a</arg_key><arg_value>1</arg_value> for each argument, </tool_call>: GLM 4.5 to 4.7.
+// <tool_call>f, then <arg_key>a</arg_key><arg_value>1</arg_value> for each argument, </tool_call>: GLM 4.5 to 4.7,
+// Laguna.
 
 #include "chat/tools/call_grammar.h"
 #include "chat/tools/tagged_call_parser.h"
@@ -46,8 +47,8 @@ Result<grammar::ExpressionId> calls(CallGrammar& to) {
 
 ToolFormat glm45() {
   return {.name = "glm45",
-          .description = "<tool_call>f<arg_key>a</arg_key><arg_value>1</arg_value></tool_call>: GLM 4.5 to 4.7",
-          .aliases = {"glm47"},
+          .description = "<tool_call>f<arg_key>a</arg_key><arg_value>1</arg_value></tool_call>: GLM, Laguna",
+          .aliases = {"glm47", "poolside_v1"},
           .recognise = recognise,
           .markers = {"<tool_call>", "</tool_call>", "<arg_key>", "</arg_key>", "<arg_value>", "</arg_value>"},
           .parser = parser,

@@ -26,7 +26,7 @@ ToolFormat hermes() {
   return {
       .name = "hermes",
       .description = "<tool_call>{\"name\", \"arguments\"}</tool_call>: Hermes, Qwen 2.5 and 3, Granite 4, EXAONE 4",
-      .aliases = {"qwen25", "qwen3", "granite4", "exaone4", "smollm3", "ernie45", "arcee"},
+      .aliases = {"qwen25", "qwen3", "granite4", "exaone4", "smollm3", "ernie45", "arcee", "trinity"},
       .recognise = recognise,
       .markers = {"<tool_call>", "</tool_call>"},
       .parser = parser,

@@ -1,7 +1,7 @@
 // Harmony, the format of gpt-oss: messages with a channel and perhaps a recipient.
 //   <|channel|>analysis<|message|>TEXT<|end|><|start|>assistant<|channel|>final<|message|>TEXT
 //   <|channel|>commentary to=functions.f <|constrain|>json<|message|>{...}<|call|>
-// analysis is reasoning, final and commentary without a recipient are content.
+// analysis is reasoning; final and commentary without a recipient are content.
 
 #include <utility>
 
@@ -82,7 +82,8 @@ class Harmony final : public ToolParser {
     if (!head_.ends_with(kMessage)) return;
     begun_ = true;
     constexpr std::string_view kTo = "to=functions.";
-    reasoning_ = head_.find("analysis") != std::string::npos;
+    // What is for a tool of the model's own, such as python, is no word to the user.
+    reasoning_ = head_.find("analysis") != std::string::npos || head_.find("to=") != std::string::npos;
     state_ = State::kText;
     const std::size_t to = head_.find(kTo);
     if (to == std::string::npos) return;
