@@ -11,7 +11,9 @@ FOLDER = ROOT / "build/performance/models"
 # File or directory name -> shape, format, tokenizer. With that of `default` a model has its vocabulary of 49,152, without one the shape's own.
 MODELS = {f"1b.{storage}.gguf": ("llama-1b", storage, "default") for storage in ("q4_0", "q4_1", "q4_k", "q8_0", "bf16")} | {
     "135m.q4_0.gguf": ("llama-135m", "q4_0", "default"), "1b-bf16": ("llama-1b", "bf16", "default"), "135m-bf16": ("llama-135m", "bf16", "default")} | {
-    f"{shape}.q4_0.gguf": (shape, "q4_0", "none") for shape in ("gemma3-1b", "phi3-mini", "granite-2b")}
+    f"{shape}.q4_0.gguf": (shape, "q4_0", "none") for shape in ("gemma3-1b", "phi3-mini", "granite-2b")} | {
+    f"qwen3-moe-1b.{storage}.gguf": ("qwen3-moe-1b", storage, "default") for storage in ("q4_0", "q8_0")} | {
+    "gpt-oss-4l.mxfp4.gguf": ("gpt-oss-4l", "mxfp4", "none")}
 
 
 def default_model():

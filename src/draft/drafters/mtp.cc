@@ -2,6 +2,8 @@
 // to make of a state and the next token the state behind that. Of several the first is used, again and again.
 
 #include "draft/speculators/feature_drafter.h"
+#include "model/blocks/experts.h"
+#include "model/blocks/mlp.h"
 #include "model/llama_spec.h"
 #include "model/weight_loader.h"
 
@@ -25,7 +27,18 @@ constexpr Naming kNamings[] = {
      true},
 };
 
-SpeculatorSpec spec_of(const Naming& naming, const model::ModelSpec& target) {
+// The layer has an MLP also where the target's layers have experts. How wide that is, its weights alone say.
+void use_mlp(model::LayerSpec& layer, const checkpoint::Checkpoint& files, const std::string& prefix) {
+  for (model::BlockSpec& block : layer.blocks) {
+    const auto* experts = block.find<model::ExpertsParams>();
+    if (experts == nullptr) continue;
+    const checkpoint::RawTensor* up = files.find(prefix + "mlp.up_proj.weight");
+    const std::int64_t width = up == nullptr ? experts->width : up->shape[0];
+    block = model::MlpParams{.width = width, .activation = experts->activation, .norm = experts->norm};
+  }
+}
+
+SpeculatorSpec spec_of(const Naming& naming, const model::ModelSpec& target, const checkpoint::Checkpoint& files) {
   const auto name = [&](std::string_view part) {
     if (part.empty()) return std::string();
     return WeightLoader::layer_name(std::string(naming.layer) + std::string(part), std::ssize(target.layers));
@@ -33,8 +46,9 @@ SpeculatorSpec spec_of(const Naming& naming, const model::ModelSpec& target) {
   SpeculatorSpec spec;
   spec.model = target;
   spec.model.layers.resize(1);
-  model::name_llama_layer(spec.model.layers[0],
-                          WeightLoader::layer_name(std::string(naming.layer), std::ssize(target.layers)));
+  const std::string prefix = WeightLoader::layer_name(std::string(naming.layer), std::ssize(target.layers));
+  use_mlp(spec.model.layers[0], files, prefix);
+  model::name_llama_layer(spec.model.layers[0], prefix);
   model::WeightNames& names = spec.model.names;
   names = {};
   names.embedding = name(naming.embedding);
@@ -56,7 +70,7 @@ Result<std::unique_ptr<Drafter>> make(const DrafterOptions& options) try {
   const DraftPlace& place = options.place;
   std::string known;
   for (const Naming& naming : kNamings) {
-    SpeculatorSpec spec = spec_of(naming, place.target->spec());
+    SpeculatorSpec spec = spec_of(naming, place.target->spec(), *place.checkpoint);
     const std::string projection = spec.projection + ".weight";
     if (place.checkpoint->find(projection) != nullptr) {
       return make_feature_drafter(place,
@@ -73,7 +87,8 @@ Result<std::unique_ptr<Drafter>> make(const DrafterOptions& options) try {
 
 // The same for all families: the layer is of the target's dimensions.
 Result<std::size_t> page_bytes(const DrafterOptions& options) {
-  return feature_page_bytes(spec_of(kNamings[0], options.place.target->spec()), options.place);
+  const DraftPlace& place = options.place;
+  return feature_page_bytes(spec_of(kNamings[0], place.target->spec(), *place.checkpoint), place);
 }
 
 }  // namespace
