@@ -49,7 +49,7 @@ struct ExpertsParams {
   ExpertNames names = {};
 };
 
-// Of the experts, how many differ among those that so many rows choose, if all are as likely.
+// How many different experts so many rows choose, on average, if all are as likely.
 double expected_experts(const backend::Routing& routing, double rows) noexcept;
 
 }  // namespace millrace::model
