@@ -55,21 +55,23 @@ constexpr SynthShape tiny_qwen3_moe() {
 }
 // Every second layer looks back on 128 tokens.
 constexpr SynthShape gpt_oss(std::string_view name, std::int64_t layers, std::int64_t vocab) {
-  return {.name = name,
-          .family = "gpt_oss",
-          .hidden = 2880,
-          .layers = layers,
-          .heads = 64,
-          .kv_heads = 8,
-          .head_dim = 64,
-          .ffn = 2880,
-          .context = 131072,
-          .vocab = vocab,
-          .rope_theta = 150000.0,
-          .tied_head = false,
-          .json = R"({"num_local_experts": 32, "num_experts_per_tok": 4, "sliding_window": 128})",
-          .gguf = R"({"expert_count": 32, "expert_used_count": 4, "expert_feed_forward_length": 2880,
-                      "attention.sliding_window": 128})"};
+  return {
+      .name = name,
+      .family = "gpt_oss",
+      .hidden = 2880,
+      .layers = layers,
+      .heads = 64,
+      .kv_heads = 8,
+      .head_dim = 64,
+      .ffn = 2880,
+      .context = 131072,
+      .vocab = vocab,
+      .rope_theta = 150000.0,
+      .tied_head = false,
+      .json = R"({"attention_bias": true, "num_local_experts": 32, "num_experts_per_tok": 4, "sliding_window": 128})",
+      .gguf = R"({"expert_count": 32, "expert_used_count": 4, "expert_feed_forward_length": 2880,
+                      "attention.sliding_window": 128})",
+      .biases = SynthBiases::kAll};
 }
 constexpr SynthShape tiny_gpt_oss() {
   SynthShape shape = gpt_oss("tiny-gpt-oss", 2, 512);
@@ -78,7 +80,7 @@ constexpr SynthShape tiny_gpt_oss() {
   shape.kv_heads = 2;
   shape.ffn = 128;
   shape.context = 2048;
-  shape.json = R"({"num_local_experts": 8, "num_experts_per_tok": 2, "sliding_window": 128})";
+  shape.json = R"({"attention_bias": true, "num_local_experts": 8, "num_experts_per_tok": 2, "sliding_window": 128})";
   shape.gguf = R"({"expert_count": 8, "expert_used_count": 2, "expert_feed_forward_length": 128,
                    "attention.sliding_window": 128})";
   return shape;
