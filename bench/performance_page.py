@@ -56,7 +56,6 @@ PEERS = {
     **{f"peers-1b-{storage}": f"peers {{1b.{storage}.gguf}} --peer llama.cpp --shape prefill512 --shape decode64 --rounds 3" for storage in ("q8_0", "q4_k", "bf16")},
     **{f"peers-{shape}-q4_0": f"peers {{{shape}.q4_0.gguf}} --peer llama.cpp --shape prefill512 --shape decode64 --rounds 3" for shape in ("gemma3-1b", "phi3-mini", "granite-2b")},
     "peers-qwen3-moe-1b-q4_0": f"peers {{qwen3-moe-1b.q4_0.gguf}} --peer llama.cpp {DIRECT}",
-    "peers-qwen3-moe-1b-q8_0": "peers {qwen3-moe-1b.q8_0.gguf} --peer llama.cpp --shape prefill512 --shape decode64 --rounds 3",
     "peers-gpt-oss-4l-mxfp4": f"peers {{gpt-oss-4l.mxfp4.gguf}} --peer llama.cpp {DIRECT}",
     "peers-batch32-smollm2": "peers {default} --peer llama.cpp --shape batch32 --rounds 2",
     "peers-batch32-1b-q4_0": "peers {1b.q4_0.gguf} --peer llama.cpp --peer openvino --shape batch32 --rounds 2",
