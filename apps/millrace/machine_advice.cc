@@ -87,7 +87,9 @@ std::vector<std::string> speed_advice(const sched::StepCost& cost, double typica
     out.push_back(fmt::format("one request gets about {:.0f} tokens/s; a prompt of 1000 tokens takes about {:.1f} s",
                               1e3 / ms, cost.milliseconds(prompt) / 1e3));
   }
-  if (cost.token_ms > 0.0) {  // until then a step of more requests takes no longer: it waits for the weights anyway
+  // Until then a step of more requests takes no longer: it waits for the weights anyway. Not so where each request
+  // reads experts of its own.
+  if (cost.token_ms > 0.0 && cost.reads.experts == 0.0) {
     const int together = static_cast<int>(std::min(cost.weights_ms / cost.token_ms, 1e6));
     out.push_back(
         fmt::format("up to {} requests at once share the time of reading the weights: use --max-num-seqs {} where "

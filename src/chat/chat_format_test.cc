@@ -123,7 +123,7 @@ TEST(ChatCapabilities, SeesHowThinkingIsSwitched) {
   EXPECT_TRUE(found.thinks_by_default);
 }
 
-TEST(ChatCapabilities, KnowsTheEffortsThatATemplateTellsApart) {
+TEST(ChatCapabilities, KnowsTheEffortsOfATemplate) {
   const auto with = [](std::string end) { return *probed(kPlain + end); };
   auto found = with(
       "{% set effort = reasoning_effort | default('no_think') %}{% if effort not in ['high', 'low', 'no_think'] %}"
@@ -131,7 +131,7 @@ TEST(ChatCapabilities, KnowsTheEffortsThatATemplateTellsApart) {
   EXPECT_EQ(found.efforts, (std::vector<std::string>{"no_think", "low", "high"}));
   EXPECT_FALSE(found.thinks_by_default);
   EXPECT_EQ(found.opened_thinking, "<think>");
-  // Any other word is as the default, which is not told apart from it.
+  // Any other word renders as the default does.
   found = with("{% if reasoning_effort in ['low', 'minimal'] %}<think></think>{% endif %}");
   EXPECT_EQ(found.efforts, (std::vector<std::string>{"minimal", "low"}));
 }

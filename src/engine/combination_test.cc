@@ -3,14 +3,11 @@
 // with every pair of features among them.
 
 #include <cstdlib>
-#include <fstream>
-#include <functional>
-#include <iterator>
-#include <set>
-#include <sstream>
 
 #include "backend/cpu/kv_layout.h"
 #include "draft/speculators/testing/made_speculators.h"
+#include "engine/testing/combination_choices.h"
+#include "engine/testing/combination_table.h"
 #include "engine/testing/engine_fixture.h"
 #include "model/blocks/attention.h"
 #include "model/moe_spec.h"
@@ -22,141 +19,12 @@ constexpr std::int64_t kAnswer = 20;
 // On locked memory, and of the mixture of experts, one combination of so many runs. It shares no factor with the number
 // of speculations times situations, so that every pair of features is still among them, which the test asserts.
 constexpr int kLockedStride = 7;
-const std::string kDocs = std::string(MILLRACE_TEST_DATA) + "/../../docs/decode.md";
-constexpr const char* kBegin = "<!-- combinations: written by engine_test -->\n";
-constexpr const char* kEnd = "<!-- end of combinations -->\n";
-
-struct Choice {
-  std::string name;
-  std::function<void(Request&)> apply;
-};
-
-// What changes which tokens are sampled.
-std::vector<Choice> samplers() {
-  return {{"greedy", [](Request& r) { r.sampling.temperature = 0.0; }},
-          {"temperature", [](Request& r) { r.sampling.temperature = 1.3; }},
-          {"top-k, top-p, min-p",
-           [](Request& r) {
-             r.sampling.top_k = 20;
-             r.sampling.top_p = 0.9;
-             r.sampling.min_p = 0.02;
-           }},
-          {"penalties",
-           [](Request& r) {
-             r.sampling.repetition_penalty = 1.2;
-             r.sampling.presence_penalty = 0.4;
-             r.sampling.frequency_penalty = 0.3;
-           }},
-          {"bias, bans",
-           [](Request& r) {
-             r.sampling.temperature = 0.0;
-             r.sampling.logit_bias = {{9, 1.5f}, {14, -2.0f}};
-             r.sampling.bad_words = {{13, 13}, {7}};
-             r.sampling.min_tokens = 6;
-             r.sampling.stop_token_ids = {21, 39};
-           }},
-          {"DRY, XTC, no-repeat",
-           [](Request& r) {
-             r.sampling.dry_multiplier = 0.8;
-             r.sampling.dry_allowed_length = 1;
-             r.sampling.xtc_probability = 0.5;
-             r.sampling.xtc_threshold = 0.05;
-             r.sampling.no_repeat_ngram_size = 3;
-           }},
-          {"typical, top-nσ, dynamic temperature",
-           [](Request& r) {
-             r.sampling.typical_p = 0.9;
-             r.sampling.top_n_sigma = 2.0;
-             r.sampling.dynatemp_range = 0.5;
-           }},
-          {"mirostat",
-           [](Request& r) {
-             r.sampling.mirostat_mode = 2;
-             r.sampling.mirostat_tau = 3.0;
-           }},
-          {"allowed ids, stop", [](Request& r) {
-             for (std::int32_t id = 3; id < 64; id += 2) r.sampling.allowed_token_ids.push_back(id);
-             r.sampling.stop = {"7\n"};
-           }}};
-}
-
-std::vector<Choice> scores() {
-  return {{"no logprobs", [](Request&) {}},
-          {"logprobs", [](Request& r) { r.sampling.logprobs = 3; }},
-          {"prompt logprobs", [](Request& r) { r.sampling.logprobs = 0, r.prompt_logprobs = 2; }}};
-}
-
-std::vector<Choice> answers() {
-  return {{"n = 1", [](Request&) {}}, {"n = 3", [](Request& r) { r.n = 3; }}, {"beams", [](Request& r) {
-                                                                                 r.n = 2;
-                                                                                 r.beams.emplace();
-                                                                                 r.beams->width = 3;
-                                                                                 r.beams->length_penalty = 0.7;
-                                                                               }}};
-}
-
-// Sums and quotients of numbers, recursive on both sides, spelled in what the small model has.
-grammar::Grammar sums() {
-  grammar::Grammar g;
-  unicode::CodePointSet digits, signs;
-  digits.add('0', '9');
-  signs.add('-', '-');
-  signs.add('/', '/');
-  const grammar::RuleId sum = g.declare("sum");
-  const grammar::ExpressionId atom =
-      g.choice({g.repeat(g.character(digits), 1, 3), g.sequence({g.bytes(")"), g.rule(sum), g.bytes("+")})});
-  g.define(sum, g.choice({g.sequence({g.rule(sum), g.character(signs), atom}), atom}));
-  g.set_root(g.sequence({g.bytes("+1"), g.rule(sum)}));
-  return g;
-}
 
 const std::vector<std::string> kModels = {"dense", "mixture of experts"};
 const std::vector<std::string> kGrammars = {"any text", "grammar"};
 const std::vector<std::string> kSpeculations = {"no speculation", "ngram", "suffix", "draft-model", "early-exit",
                                                 "medusa",         "eagle", "mtp",    "tree"};
 const std::vector<std::string> kSituations = {"alone", "in a batch", "prefix hit", "preempted", "steps in flight"};
-
-// Which two features were seen together.
-class Seen {
- public:
-  void add(const std::vector<std::string>& names) {
-    for (const std::string& a : names) {
-      if (std::ranges::find(order_, a) == order_.end()) order_.push_back(a);
-      for (const std::string& b : names) pairs_.insert({a, b});
-    }
-    ++combinations_;
-  }
-  // Rows and columns are features; those of one kind exclude each other.
-  std::string table(const std::vector<std::vector<std::string>>& kinds) const {
-    std::ostringstream out;
-    out << combinations_ << " combinations gave the tokens, texts and scores of the plain path:\n\n| |";
-    std::vector<std::string> columns;
-    for (std::size_t k = 1; k < kinds.size(); ++k) columns.insert(columns.end(), kinds[k].begin(), kinds[k].end());
-    for (const std::string& column : columns) out << " " << column << " |";
-    out << "\n|---|" << [&] {
-      std::string rule;
-      for (std::size_t i = 0; i < columns.size(); ++i) rule += "---|";
-      return rule;
-    }() << "\n";
-    for (std::size_t k = 0; k + 1 < kinds.size(); ++k) {
-      for (const std::string& row : kinds[k]) {
-        out << "| " << row << " |";
-        for (std::size_t c = 1; c < kinds.size(); ++c) {
-          for (const std::string& column : kinds[c]) {
-            out << (c <= k ? "  |" : pairs_.contains({row, column}) ? " yes |" : " **no** |");
-          }
-        }
-        out << "\n";
-      }
-    }
-    return out.str();
-  }
-
- private:
-  std::vector<std::string> order_;
-  std::set<std::pair<std::string, std::string>> pairs_;
-  int combinations_ = 0;
-};
 
 constexpr std::int64_t kExperts = 6, kExpertWidth = 16;
 
@@ -286,7 +154,7 @@ class CombinationTest : public EngineTest {
   }
 
   // Every combination, or one of `stride`.
-  void run_combinations(Seen& seen, const std::string& model, int stride);
+  void run_combinations(SeenFeatures& seen, const std::string& model, int stride);
   void expect_what_happened() const;
   void expect_plain_in_every_layout();
 
@@ -309,31 +177,7 @@ class CombinationTest : public EngineTest {
                windows_evicted_ = 0;
 };
 
-std::vector<std::string> names_of(const std::vector<Choice>& choices) {
-  std::vector<std::string> names;
-  for (const Choice& choice : choices) names.push_back(choice.name);
-  return names;
-}
-
-// The table in the docs, or what is there instead.
-std::string documented() {
-  std::ifstream file(kDocs);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  const auto begin = text.find(kBegin), end = text.find(kEnd);
-  if (begin == std::string::npos || end == std::string::npos) return text;
-  const auto from = begin + std::string(kBegin).size();
-  return text.substr(from, end - from);
-}
-
-void write_documented(const std::string& table) {
-  std::ifstream in(kDocs);
-  std::string text{std::istreambuf_iterator<char>(in), {}};
-  const auto from = text.find(kBegin) + std::string(kBegin).size();
-  text.replace(from, text.find(kEnd) - from, table);
-  std::ofstream(kDocs) << text;
-}
-
-void CombinationTest::run_combinations(Seen& seen, const std::string& model, int stride) {
+void CombinationTest::run_combinations(SeenFeatures& seen, const std::string& model, int stride) {
   int combination = 0;
   grammar::WorkMeter meter;
   const auto compiled = grammar::compile(sums(), grammar::make_vocabulary(tokenizer_), meter).or_throw();
@@ -375,7 +219,7 @@ void CombinationTest::expect_what_happened() const {
 class MixtureCombinations : public CombinationTest {
  public:
   MixtureCombinations() : CombinationTest(OtherModel{.experts = true}) {}
-  void add_to(Seen& seen) {
+  void add_to(SeenFeatures& seen) {
     run_combinations(seen, kModels[1], kLockedStride);
     expect_what_happened();
   }
@@ -385,7 +229,7 @@ class MixtureCombinations : public CombinationTest {
 };
 
 TEST_F(CombinationTest, OfAnyFeaturesGiveWhatThePlainPathGives) {
-  Seen seen;
+  SeenFeatures seen;
   const int stride = backend::test_memory_is_locked() ? kLockedStride : 1;
   run_combinations(seen, kModels[0], stride);
   expect_what_happened();

@@ -140,7 +140,9 @@ void TimeAccounting::account_row(const sched::StepRow& row, const StepTime& step
     account.spent.decode_prefill_ms += prompts;
     account.spent.decode_batch_ms += ms - alone - prompts;
     account.spent.decode_read_bytes += step.workload.read_bytes * share;
-    account.spent.decode_experts += step.experts;
+    model::ExpertUse experts = step.experts;
+    experts.bytes *= share;
+    account.spent.decode_experts += experts;
   } else {
     spend_in_prefill(account, row, ms, alone);
     account.spent.prefill_operations += step.workload.operations * share;

@@ -31,11 +31,10 @@ backend::PackedCacheConfig packed_cache_of(const ModelConfig& config, const chec
 }
 
 // Bytes that the weights will take, which the log says before any is read: loading a model that is too large ends in
-// swapping, or in the system's killing this process.
-std::uint64_t planned_weights(const ModelConfig& config, const checkpoint::Checkpoint& checkpoint) {
-  const auto backend = config.make_backend(1);
-  const model::ModelSpec spec = model::make_spec(checkpoint, backend->limits()).or_throw();
-  const model::MemoryPlan plan = model::plan_memory(model::CheckpointWeights(checkpoint), spec, *backend,
+// swapping, or in the system's killing this process. `backend` is any of the kind that will compute.
+std::uint64_t planned_weights(const ModelConfig& config, const checkpoint::Checkpoint& checkpoint,
+                              const model::ModelSpec& spec, const backend::Backend& backend) {
+  const model::MemoryPlan plan = model::plan_memory(model::CheckpointWeights(checkpoint), spec, backend,
                                                     {.precision = config.precision(), .kv = config.kv_pages()});
   const auto available = static_cast<std::uint64_t>(cpu_info().memory_available_bytes);
   const auto readable = [](std::uint64_t bytes) { return readable_bytes(static_cast<double>(bytes)); };
@@ -61,7 +60,9 @@ LoadedModel load_model(const ModelConfig& config, const std::function<void(doubl
   loaded.checkpoint = checkpoint::open_checkpoint(env, config.path).or_throw();
   const std::uint64_t model_key = loaded.content_key = checkpoint::content_key(*loaded.checkpoint);
   const TimePoint opened = env.now();
-  const std::uint64_t planned = planned_weights(config, *loaded.checkpoint);
+  const auto planner = config.make_backend(1);
+  model::ModelSpec spec = model::make_spec(*loaded.checkpoint, planner->limits()).or_throw();
+  const std::uint64_t planned = planned_weights(config, *loaded.checkpoint, spec, *planner);
   loaded.backend = config.make_backend(config.threads, packed_cache_of(config, *loaded.checkpoint, model_key, planned));
   if (wrap) loaded.backend = wrap(std::move(loaded.backend));
   model::ModelOptions options;
@@ -72,9 +73,8 @@ LoadedModel load_model(const ModelConfig& config, const std::function<void(doubl
       progress(static_cast<double>(done) / std::max(1.0, static_cast<double>(all)));
     };
   }
-  loaded.transformer = std::make_unique<model::Transformer>(
-      *loaded.checkpoint, model::make_spec(*loaded.checkpoint, loaded.backend->limits()).or_throw(), *loaded.backend,
-      options);
+  loaded.transformer =
+      std::make_unique<model::Transformer>(*loaded.checkpoint, std::move(spec), *loaded.backend, options);
   const std::int64_t trained = loaded.transformer->spec().context_length;
   if (trained > 0 && options.max_length > trained) {
     log::warn("--max-model-len {}: the model was trained for {} tokens, and answers beyond them are of no use",

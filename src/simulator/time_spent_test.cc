@@ -6,6 +6,7 @@
 
 #include "base/memory_env.h"
 #include "engine/engine.h"
+#include "engine/forwarding_executor.h"
 #include "simulator/fake_executor.h"
 #include "text/blank_tokenizer.h"
 
@@ -24,6 +25,17 @@ Clock::duration of_ms(double ms) {
   return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double, std::milli>(ms));
 }
 
+// Says of each step that it chose two experts of ten bytes.
+class WithExperts final : public engine::ForwardingExecutor {
+ public:
+  using ForwardingExecutor::ForwardingExecutor;
+  Result<engine::StepResult> wait() override {
+    auto result = ForwardingExecutor::wait();
+    if (result) result->experts = {.layers = 1, .experts = 8, .touched = 2, .busiest = 1, .even = 1, .bytes = 20.0};
+    return result;
+  }
+};
+
 class TimeSpentTest : public testing::Test {
  protected:
   void start(std::int32_t pages = 64, std::int64_t budget = 64, std::int64_t sequences = 8, int depth = 1) {
@@ -38,10 +50,10 @@ class TimeSpentTest : public testing::Test {
     config.prefix_caching = false;
     config.step_cost = machine_;
     engine_ =
-        Engine::create(std::make_unique<FakeExecutor>(
+        Engine::create(std::make_unique<WithExperts>(std::make_unique<FakeExecutor>(
                            FakeExecutor::Config{
                                .vocab_size = 16, .max_length = 4096, .block_tokens = 8, .pages = pages, .depth = depth},
-                           advance),
+                           advance)),
                        text::blank_tokenizer(16), env_, config)
             .or_throw();
     engine_->reporter().observe([this](const StepReport& report) {
@@ -110,6 +122,7 @@ TEST_F(TimeSpentTest, CountsWhatItsStepsHadToDo) {
   start();
   struct Sums {
     double decode_read_bytes = 0.0, prefill_operations = 0.0, decode_ms = 0.0;
+    std::int64_t decode_steps = 0;
   };
   std::map<engine::RequestId, Sums> sums;
   engine_->reporter().measure([](const StepReport& report) {
@@ -120,6 +133,7 @@ TEST_F(TimeSpentTest, CountsWhatItsStepsHadToDo) {
     for (const engine::RowReport& row : report.rows) {
       Sums& sum = sums[row.request];
       if (row.decode) sum.decode_read_bytes += report.workload.read_bytes;
+      if (row.decode) ++sum.decode_steps;
       if (row.decode) sum.decode_ms += milliseconds_between(report.start, report.end);
       if (!row.decode) sum.prefill_operations += report.workload.operations;
     }
@@ -136,6 +150,9 @@ TEST_F(TimeSpentTest, CountsWhatItsStepsHadToDo) {
   ASSERT_EQ(ended_.size(), 4u);
   for (const auto& [id, ended] : ended_) {  // the whole steps', with the others' tokens
     EXPECT_NEAR(ended.spent.decode_read_bytes, sums[id].decode_read_bytes, 1e-3) << id;
+    EXPECT_EQ(ended.spent.decode_experts.layers, sums[id].decode_steps) << id;
+    EXPECT_EQ(ended.spent.decode_experts.touched, 2 * sums[id].decode_steps) << id;
+    EXPECT_NEAR(ended.spent.decode_experts.bytes, 20.0 * static_cast<double>(sums[id].decode_steps), 1e-6) << id;
     EXPECT_NEAR(ended.spent.prefill_operations, sums[id].prefill_operations, 1e-6) << id;
     EXPECT_NEAR(ended.spent.decode_steps_ms(), sums[id].decode_ms, 1e-6) << id;
     EXPECT_GT(ended.spent.decode_read_bytes, 0.0);

@@ -1,6 +1,7 @@
 #include "chat/tools/hunyuan_calls.h"
 
 #include "chat/tools/tagged_call_parser.h"
+#include "chat/tools/tagged_grammar.h"
 
 namespace millrace::chat::tools {
 namespace {
@@ -28,18 +29,20 @@ std::unique_ptr<ToolParser> hunyuan_call_parser(std::string_view suffix, const T
 Result<grammar::ExpressionId> hunyuan_calls(std::string_view suffix, CallGrammar& to) {
   const auto special = [&](const char* begin) { return to.special(word(begin, suffix)); };
   const auto line = to.bytes("\n");
-  auto call = to.any([&](const Tool& tool) -> Result<grammar::ExpressionId> {
-    const auto spell = [&](const CallGrammar::Property& property) -> Result<grammar::ExpressionId> {
-      auto value = to.tagged_value(property, tool.strict, word("</arg_value", suffix));
-      if (!value) return value;
-      return to.sequence({special("<arg_key"), to.bytes(property.name), special("</arg_key"), line,
-                          special("<arg_value"), *value, line});
-    };
-    auto members = to.properties(tool, to.bytes(""), spell, to.bytes(""));
-    if (!members) return members;
-    return to.sequence({special("<tool_call"), to.bytes(tool.name), special("<tool_sep"), line, *members,
-                        special("</tool_call"), line});
-  });
+  auto call =
+      tagged_call(to, {.open =
+                           [&](const std::string& name) {
+                             return to.sequence({special("<tool_call"), to.bytes(name), special("<tool_sep"), line});
+                           },
+                       .key =
+                           [&](const std::string& name) {
+                             return to.sequence({special("<arg_key"), to.bytes(name), special("</arg_key"), line,
+                                                 special("<arg_value")});
+                           },
+                       .value_close = word("</arg_value", suffix),
+                       .after_value = line,
+                       .between = to.bytes(""),
+                       .close = to.sequence({special("</tool_call"), line})});
   if (!call) return call;
   return to.sequence({special("<tool_calls"), line, to.several(*call, to.bytes("")), special("</tool_calls")});
 }

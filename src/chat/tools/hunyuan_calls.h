@@ -1,9 +1,7 @@
 #pragma once
 
 #include <memory>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "chat/tools/call_grammar.h"
 #include "chat/tools/tool_format.h"

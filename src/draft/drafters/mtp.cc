@@ -34,7 +34,10 @@ void use_mlp(model::LayerSpec& layer, const checkpoint::Checkpoint& files, const
     if (experts == nullptr) continue;
     const checkpoint::RawTensor* up = files.find(prefix + "mlp.up_proj.weight");
     const std::int64_t width = up == nullptr ? experts->width : up->shape[0];
-    block = model::MlpParams{.width = width, .activation = experts->activation, .norm = experts->norm};
+    const model::BlockOutput output = block.output;
+    block = model::MlpParams{
+        .width = width, .gated = experts->gated, .activation = experts->activation, .norm = experts->norm};
+    block.output = output;
   }
 }
 

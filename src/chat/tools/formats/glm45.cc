@@ -3,6 +3,7 @@
 
 #include "chat/tools/call_grammar.h"
 #include "chat/tools/tagged_call_parser.h"
+#include "chat/tools/tagged_grammar.h"
 
 namespace millrace::chat::tools::formats {
 namespace {
@@ -27,18 +28,18 @@ std::unique_ptr<ToolParser> parser(const ToolUse& use, PartWriter& writer) {
 
 Result<grammar::ExpressionId> calls(CallGrammar& to) {
   const auto line = to.grammar().optional(to.bytes("\n"));
-  auto call = to.any([&](const Tool& tool) -> Result<grammar::ExpressionId> {
-    const auto spell = [&](const CallGrammar::Property& property) -> Result<grammar::ExpressionId> {
-      auto value = to.tagged_value(property, tool.strict, "</arg_value>");
-      if (!value) return value;
-      return to.sequence({to.special("<arg_key>"), to.bytes(property.name), to.special("</arg_key>"), line,
-                          to.special("<arg_value>"), *value});
-    };
-    auto members = to.properties(tool, line, spell, to.bytes(""));
-    if (!members) return members;
-    return to.sequence(
-        {to.special("<tool_call>"), to.bytes(tool.name), line, *members, line, to.special("</tool_call>")});
-  });
+  auto call = tagged_call(
+      to,
+      {.open = [&](const std::string& name) { return to.sequence({to.special("<tool_call>"), to.bytes(name), line}); },
+       .key =
+           [&](const std::string& name) {
+             return to.sequence(
+                 {to.special("<arg_key>"), to.bytes(name), to.special("</arg_key>"), line, to.special("<arg_value>")});
+           },
+       .value_close = "</arg_value>",
+       .after_value = to.bytes(""),
+       .between = line,
+       .close = to.sequence({line, to.special("</tool_call>")})});
   if (!call) return call;
   return to.several(*call, to.space());
 }

@@ -3,6 +3,7 @@
 
 #include "chat/tools/call_grammar.h"
 #include "chat/tools/tagged_call_parser.h"
+#include "chat/tools/tagged_grammar.h"
 
 namespace millrace::chat::tools::formats {
 namespace {
@@ -31,17 +32,16 @@ std::unique_ptr<ToolParser> parser(const ToolUse& use, PartWriter& writer) {
 // Line feeds between the tags: V2-Flash writes them, V2.6 does not.
 Result<grammar::ExpressionId> calls(CallGrammar& to) {
   const auto line = to.grammar().optional(to.bytes("\n"));
-  auto call = to.any([&](const Tool& tool) -> Result<grammar::ExpressionId> {
-    const auto spell = [&](const CallGrammar::Property& property) -> Result<grammar::ExpressionId> {
-      auto value = to.tagged_value(property, tool.strict, "</parameter>");
-      if (!value) return value;
-      return to.sequence({to.bytes("<parameter=" + property.name + ">"), *value, line});
-    };
-    auto members = to.properties(tool, to.bytes(""), spell, to.bytes(""));
-    if (!members) return members;
-    return to.sequence({to.special("<tool_call>"), line, to.bytes("<function=" + tool.name + ">"), line, *members,
-                        to.bytes("</function>"), line, to.special("</tool_call>")});
-  });
+  auto call = tagged_call(
+      to, {.open =
+               [&](const std::string& name) {
+                 return to.sequence({to.special("<tool_call>"), line, to.bytes("<function=" + name + ">"), line});
+               },
+           .key = [&](const std::string& name) { return to.bytes("<parameter=" + name + ">"); },
+           .value_close = "</parameter>",
+           .after_value = line,
+           .between = to.bytes(""),
+           .close = to.sequence({to.bytes("</function>"), line, to.special("</tool_call>")})});
   if (!call) return call;
   return to.several(*call, to.space());
 }

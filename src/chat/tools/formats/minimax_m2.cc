@@ -3,6 +3,7 @@
 
 #include "chat/tools/call_grammar.h"
 #include "chat/tools/tagged_call_parser.h"
+#include "chat/tools/tagged_grammar.h"
 
 namespace millrace::chat::tools::formats {
 namespace {
@@ -28,16 +29,13 @@ std::unique_ptr<ToolParser> parser(const ToolUse& use, PartWriter& writer) {
 }
 
 Result<grammar::ExpressionId> calls(CallGrammar& to) {
-  auto call = to.any([&](const Tool& tool) -> Result<grammar::ExpressionId> {
-    const auto spell = [&](const CallGrammar::Property& property) -> Result<grammar::ExpressionId> {
-      auto value = to.tagged_value(property, tool.strict, "</parameter>");
-      if (!value) return value;
-      return to.sequence({to.bytes("<parameter name=\"" + property.name + "\">"), *value, to.bytes("\n")});
-    };
-    auto members = to.properties(tool, to.bytes(""), spell, to.bytes(""));
-    if (!members) return members;
-    return to.sequence({to.bytes("<invoke name=\"" + tool.name + "\">\n"), *members, to.bytes("</invoke>\n")});
-  });
+  auto call =
+      tagged_call(to, {.open = [&](const std::string& name) { return to.bytes("<invoke name=\"" + name + "\">\n"); },
+                       .key = [&](const std::string& name) { return to.bytes("<parameter name=\"" + name + "\">"); },
+                       .value_close = "</parameter>",
+                       .after_value = to.bytes("\n"),
+                       .between = to.bytes(""),
+                       .close = to.bytes("</invoke>\n")});
   if (!call) return call;
   return to.sequence({to.special(kOpen), to.bytes("\n"), to.several(*call, to.bytes("")), to.special(kClose)});
 }

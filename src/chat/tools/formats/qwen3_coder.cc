@@ -2,6 +2,7 @@
 
 #include "chat/tools/call_grammar.h"
 #include "chat/tools/tagged_call_parser.h"
+#include "chat/tools/tagged_grammar.h"
 
 namespace millrace::chat::tools::formats {
 namespace {
@@ -26,17 +27,17 @@ std::unique_ptr<ToolParser> parser(const ToolUse& use, PartWriter& writer) {
 }
 
 Result<grammar::ExpressionId> calls(CallGrammar& to) {
-  auto call = to.any([&](const Tool& tool) -> Result<grammar::ExpressionId> {
-    const auto spell = [&](const CallGrammar::Property& property) -> Result<grammar::ExpressionId> {
-      auto value = to.tagged_value(property, tool.strict, "\n</parameter>");
-      if (!value) return value;
-      return to.sequence({to.bytes("<parameter=" + property.name + ">\n"), *value});
-    };
-    auto members = to.properties(tool, to.bytes("\n"), spell, to.bytes(""));
-    if (!members) return members;
-    return to.sequence({to.special("<tool_call>"), to.bytes("\n<function=" + tool.name + ">\n"), *members,
-                        to.grammar().optional(to.bytes("\n")), to.bytes("</function>\n"), to.special("</tool_call>")});
-  });
+  const auto line = to.grammar().optional(to.bytes("\n"));
+  auto call =
+      tagged_call(to, {.open =
+                           [&](const std::string& name) {
+                             return to.sequence({to.special("<tool_call>"), to.bytes("\n<function=" + name + ">\n")});
+                           },
+                       .key = [&](const std::string& name) { return to.bytes("<parameter=" + name + ">\n"); },
+                       .value_close = "\n</parameter>",
+                       .after_value = to.bytes(""),
+                       .between = to.bytes("\n"),
+                       .close = to.sequence({line, to.bytes("</function>\n"), to.special("</tool_call>")})});
   if (!call) return call;
   return to.several(*call, to.space());
 }

@@ -2,6 +2,7 @@
 
 #include "chat/tools/call_grammar.h"
 #include "chat/tools/tagged_call_parser.h"
+#include "chat/tools/tagged_grammar.h"
 
 namespace millrace::chat::tools::formats {
 namespace {
@@ -25,17 +26,15 @@ std::unique_ptr<ToolParser> parser(const ToolUse& use, PartWriter& writer) {
 }
 
 Result<grammar::ExpressionId> calls(CallGrammar& to) {
-  auto call = to.any([&](const Tool& tool) -> Result<grammar::ExpressionId> {
-    const auto spell = [&](const CallGrammar::Property& property) -> Result<grammar::ExpressionId> {
-      auto value = to.tagged_value(property, tool.strict, "</parameter>");
-      if (!value) return value;
-      return to.sequence({to.bytes("<parameter=" + property.name + ">"), *value, to.bytes("\n")});
-    };
-    auto members = to.properties(tool, to.bytes(""), spell, to.bytes(""));
-    if (!members) return members;
-    return to.sequence({to.special(kOpen), to.bytes("\n<function=" + tool.name + ">\n"), *members,
-                        to.bytes("</function>\n"), to.special(kClose)});
-  });
+  auto call = tagged_call(to, {.open =
+                                   [&](const std::string& name) {
+                                     return to.sequence({to.special(kOpen), to.bytes("\n<function=" + name + ">\n")});
+                                   },
+                               .key = [&](const std::string& name) { return to.bytes("<parameter=" + name + ">"); },
+                               .value_close = "</parameter>",
+                               .after_value = to.bytes("\n"),
+                               .between = to.bytes(""),
+                               .close = to.sequence({to.bytes("</function>\n"), to.special(kClose)})});
   if (!call) return call;
   return to.several(*call, to.space());
 }
