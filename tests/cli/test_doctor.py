@@ -17,3 +17,18 @@ def test_a_models_speed_comes_with_progress_and_what_it_means(millrace, tiny):
     outcome = millrace("doctor", "--threads", 1, "--model-speed", tiny)
     assert json.loads(outcome.out)["measured_steps"] > 0  # a file, as `simulate` takes it
     assert "measuring steps: 0 %" in outcome.err and "use --max-num-seqs " in outcome.err and "millrace simulate" in outcome.err
+
+
+def test_a_mixtures_speed_knows_its_experts(millrace, tmp_path):
+    model, profile = tmp_path / "mixture.gguf", tmp_path / "profile.json"
+    millrace("synth", "--shape", "tiny-qwen3-moe", "--format", "q4_0", "--tokenizer", "none", "--no-progress", model)
+    outcome = millrace("doctor", "--threads", 1, "--model-speed", model)
+    speed = json.loads(outcome.out)
+    assert speed["left_out"] == 1 - 2 / 8 and 0 < speed["experts"] < 1
+    assert "share the time of reading the weights" not in outcome.err  # each request reads experts of its own
+    predict = ("simulate", "--model-speed", profile, "--workload", "requests=5,rate=4")
+    profile.write_text(outcome.out)
+    assert "TTFT" in millrace(*predict).out
+    profile.write_text(json.dumps(speed | {"experts": 1.5}))
+    refused = millrace(*predict, ok=False)
+    assert refused.code != 0 and "experts: expected a share from 0 to 1" in refused.err

@@ -56,3 +56,13 @@ def test_names_from_files_cannot_steer_the_terminal(millrace, tiny, tmp_path):
     path = tmp_path / "m.gguf"
     path.write_bytes(raw.replace(b"synth-tiny", b"\x1b[31mred\x07\n"))
     assert not set(millrace("inspect", path).out) & {"\x1b", "\x07"}
+
+
+def test_a_mixture_tells_what_steps_read_of_its_experts(millrace, tmp_path):
+    model = tmp_path / "mixture.gguf"
+    millrace("synth", "--shape", "tiny-qwen3-moe", "--format", "q4_0", "--tokenizer", "none", "--no-progress", model)
+    report = json.loads(millrace("inspect", model, "--json").out)
+    experts = report["shape"]["experts"]
+    assert (experts["experts"], experts["chosen"]) == (8, 2) and experts["layers"] == report["shape"]["layers"]
+    assert [(step["tokens"], round(step["touched"], 2)) for step in experts["steps"][:2]] == [(1, 2.0), (8, round(8 * (1 - 0.75**8), 2))]
+    assert 0 < report["memory"]["experts"] < report["memory"]["weights"]

@@ -68,3 +68,5 @@ def test_metrics_and_explain_tell_what_steps_read(mixture, plain):
     assert ran >= layers * (steps + 1) and ran % layers == 0
     assert layers * (steps * chosen + chosen) < touched <= layers * steps * chosen + (ran - layers * steps) * experts
     assert counter("experts_per_layer") == experts and read > 0
+    assert counter("expert_busiest_rows_total") >= counter("expert_even_rows_total") >= counter("expert_layers_total")
+    assert counter("expert_imbalance") == 1  # of the last step, which had one token
