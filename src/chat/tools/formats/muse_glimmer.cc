@@ -6,6 +6,7 @@
 #include "chat/tools/call_grammar.h"
 #include "chat/tools/channel_parser.h"
 #include "chat/tools/tagged_call_parser.h"
+#include "chat/tools/tagged_grammar.h"
 
 namespace millrace::chat::tools::formats {
 namespace {
@@ -63,18 +64,16 @@ Id message(CallGrammar& to, const std::string& recipient) {
 }
 
 Result<Id> one_call(CallGrammar& to) {
-  return to.any([&](const Tool& tool) -> Result<Id> {
-    const auto spell = [&](const CallGrammar::Property& property) -> Result<Id> {
-      auto value = to.tagged_value(property, tool.strict, kValueEnd);
-      if (!value) return value;
-      return to.sequence({to.bytes(std::string(kKey) + property.name + "\">"), *value, to.bytes("\n")});
-    };
-    auto members = to.properties(tool, to.bytes(""), spell, to.bytes(""));
-    if (!members) return members;
-    return to.sequence({head(to, tool.name), to.bytes(kOpen),
-                        to.bytes("\n" + std::string(kInvoke) + tool.name + "\">\n"), *members, to.bytes(kInvoked),
-                        to.bytes("\n"), to.bytes(kClose)});
-  });
+  return tagged_call(to, {.open =
+                              [&](const std::string& name) {
+                                return to.sequence({head(to, name), to.bytes(kOpen),
+                                                    to.bytes("\n" + std::string(kInvoke) + name + "\">\n")});
+                              },
+                          .key = [&](const std::string& name) { return to.bytes(std::string(kKey) + name + "\">"); },
+                          .value_close = std::string(kValueEnd),
+                          .after_value = to.bytes("\n"),
+                          .between = to.bytes(""),
+                          .close = to.sequence({to.bytes(kInvoked), to.bytes("\n"), to.bytes(kClose)})});
 }
 
 Result<Id> several_calls(CallGrammar& to) {
