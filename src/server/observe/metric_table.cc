@@ -202,7 +202,7 @@ constexpr std::array kMetrics = {
                kGauge,
                "model_name,engine",
                {},
-               "expert_busiest_rows over expert_even_rows in the last step: 1 is even"},
+               "Rows of the busiest expert over those of an even share, in the last step; 1 is even"},
     MetricInfo{"millrace:compute_utilization",
                kGauge,
                "model_name,engine",
