@@ -34,22 +34,22 @@ class Shortcut final : public Block {
 }  // namespace
 
 BlockKind shortcut() {
-  return {
-      .name = ShortcutParams::kKind,
-      .check = [](const BlockSpec&, const ModelSpec&, const backend::Limits&) { return Result<void>(); },
-      .key = [](const BlockSpec&) { return std::string("shortcut"); },
-      .kv = [](const BlockSpec&) { return std::optional<kv::KvNeed>(); },
-      .workspace = [](const BlockSpec& block) { return BlockWorkspace{.columns = {block.as<ShortcutParams>().width}}; },
-      .work =
-          [](const BlockSpec&, const ModelSpec& spec) {
-            const auto width = static_cast<double>(spec.hidden_size);
-            return BlockWork{.operations = 2.0 * width * width};
-          },
-      .weights = [](const BlockSpec& block, const ModelSpec& spec,
-                    const HasTensor&) { return std::vector<BlockWeight>{matrix(block, spec)}; },
-      .load = [](const BlockSpec& block, BlockLoader& loader) -> std::unique_ptr<Block> {
-        return std::make_unique<Shortcut>(loader.product(matrix(block, loader.spec())));
-      }};
+  return {.name = ShortcutParams::kKind,
+          .check = [](const BlockSpec&, const ModelSpec&, const backend::Limits&) { return Result<void>(); },
+          .key = [](const BlockSpec&) { return std::string("shortcut"); },
+          .kv = [](const BlockSpec&) { return std::optional<kv::KvNeed>(); },
+          .workspace = [](const BlockSpec& block,
+                          const ModelSpec&) { return BlockWorkspace{.columns = {block.as<ShortcutParams>().width}}; },
+          .work =
+              [](const BlockSpec&, const ModelSpec& spec) {
+                const auto width = static_cast<double>(spec.hidden_size);
+                return BlockWork{.operations = 2.0 * width * width};
+              },
+          .weights = [](const BlockSpec& block, const ModelSpec& spec,
+                        const HasTensor&) { return std::vector<BlockWeight>{matrix(block, spec)}; },
+          .load = [](const BlockSpec& block, BlockLoader& loader) -> std::unique_ptr<Block> {
+            return std::make_unique<Shortcut>(loader.product(matrix(block, loader.spec())));
+          }};
 }
 
 }  // namespace millrace::model::blocks

@@ -57,9 +57,8 @@ class HalvedReader final : public WeightReader {
   bool has(const std::string& name) const override {
     return name.ends_with(kWeight) && checkpoint_.find(part(name, ".first")) != nullptr;
   }
-  std::unique_ptr<StoredWeight> open(const std::string& name, std::int64_t rows, std::int64_t cols,
-                                     bool) const override {
-    return std::make_unique<HalvedWeight>(checkpoint_, name, Shape{rows, cols});
+  std::unique_ptr<StoredWeight> open(const std::string& name, const MatrixShape& shape) const override {
+    return std::make_unique<HalvedWeight>(checkpoint_, name, Shape{shape.rows, shape.cols});
   }
   std::vector<MatrixInfo> matrices() const override {
     std::vector<MatrixInfo> all;
