@@ -2,7 +2,6 @@
 
 // For tests: the table in docs/decode.md of the features that ran together.
 
-#include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <set>
@@ -22,7 +21,6 @@ class SeenFeatures {
  public:
   void add(const std::vector<std::string>& names) {
     for (const std::string& a : names) {
-      if (std::ranges::find(order_, a) == order_.end()) order_.push_back(a);
       for (const std::string& b : names) pairs_.insert({a, b});
     }
     ++combinations_;
@@ -54,7 +52,6 @@ class SeenFeatures {
   }
 
  private:
-  std::vector<std::string> order_;
   std::set<std::pair<std::string, std::string>> pairs_;
   int combinations_ = 0;
 };
