@@ -19,10 +19,8 @@ const RawTensor* Checkpoint::find(const std::string& wanted) const {
 }
 
 const RawTensor* Checkpoint::find_integers(const std::string& wanted) const {
-  for (const IntegerTensor& one : integers) {
-    if (one.tensor.name == wanted) return &one.tensor;
-  }
-  return nullptr;
+  const auto it = integer_index.find(wanted);
+  return it == integer_index.end() ? nullptr : &integers[it->second].tensor;
 }
 
 Result<void> Checkpoint::read(const RawTensor& tensor, std::uint64_t offset, std::span<std::byte> out) const {

@@ -23,6 +23,7 @@ namespace millrace::checkpoint {
 struct RawTensor {
   std::string name;  // as in the file: "blk.0.attn_q.weight", "model.layers.0.self_attn.q_proj.weight"
   const quant::QuantFormat* format = nullptr;
+  std::string_view integer_dtype = {};  // of one without a format: "I32", a literal
   Shape shape;
   int file = 0;                         // index into the checkpoint's files
   std::uint64_t offset = 0, bytes = 0;  // absolute in that file; checked to lie inside it
@@ -31,7 +32,7 @@ struct RawTensor {
 // A tensor of integers: a table besides the weights, or the codes of quantized ones. Its RawTensor has no format.
 struct IntegerTensor {
   RawTensor tensor;
-  std::int64_t value_bytes = 0;  // size of one value: 8 and 4 are signed, 1 is unsigned
+  std::int64_t value_bytes = 0;  // size of one value
 };
 
 // A model's files, opened and checked: configuration, tensor directory, tokenizer, chat templates, sampling defaults.
@@ -51,6 +52,7 @@ struct Checkpoint {
   std::unordered_map<std::string, std::size_t> tensor_index;
   // Only with a quantization_config or other modalities; otherwise tensors of integers are an error.
   std::vector<IntegerTensor> integers;
+  std::unordered_map<std::string, std::size_t> integer_index;
 
   // The tensor of that name; null if there is none.
   const RawTensor* find(const std::string& wanted) const;

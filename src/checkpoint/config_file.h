@@ -41,6 +41,10 @@ inline constexpr std::string_view kQuantizationField = "quantization_config";
 // The file that GPTQ's tools write besides config.json; it holds that object alone. Older checkpoints have it only
 // there.
 inline constexpr std::string_view kQuantizationFile = "quantize_config.json";
+// What TensorRT's Model Optimizer writes instead: {"quantization": {"quant_algo": "FP8", ...}}.
+inline constexpr std::string_view kModelOptFile = "hf_quant_config.json";
+// The field of MLX, which names no method: a value of kQuantizationField that has this method stands for it.
+inline constexpr std::string_view kMlxField = "quantization", kMlxMethod = "mlx";
 
 // The readers throw LoadError for what is no JSON object, and for an architecture that is missing or of another type.
 ConfigFile read_config_json(const std::string& file, std::string_view text);

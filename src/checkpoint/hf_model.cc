@@ -97,13 +97,31 @@ GenerationDefaults read_generation(Env& env, const std::string& directory, const
   return generation;
 }
 
+// Puts what other files or fields say of quantized weights where kQuantizationField is expected.
 void add_quantization(Env& env, const std::string& directory, ConfigFile& config) {
-  if (JsonFields(config.file, config.json).find(kQuantizationField) != nullptr) return;
-  const std::string file = (directory + "/").append(kQuantizationFile);
-  const auto text = read_optional_file(env, file, kMaxConfigBytes);
-  if (!text) return;
-  config.json[std::string(kQuantizationField)] = parse_json_object(file, *text);
-  config.quantization_file = file;
+  const JsonFields fields(config.file, config.json);
+  const auto add = [&](std::string_view name, std::string_view method) {
+    const std::string file = (directory + "/").append(name);
+    const auto text = read_optional_file(env, file, kMaxConfigBytes);
+    if (!text) return false;
+    nlohmann::json json = parse_json_object(file, *text);
+    if (!method.empty()) {
+      json = JsonFields(file, json).object("quantization") ? json.at("quantization") : json;
+      json["quant_method"] = method;
+    }
+    config.json[std::string(kQuantizationField)] = std::move(json);
+    config.quantization_file = file;
+    return true;
+  };
+  // MLX repeats its own field under the usual name.
+  if (const auto mlx = fields.object(kMlxField); mlx && mlx->integer("group_size")) {
+    nlohmann::json own = *fields.find(kMlxField);
+    own["quant_method"] = kMlxMethod;
+    config.json[std::string(kQuantizationField)] = std::move(own);
+    return;
+  }
+  if (fields.find(kQuantizationField) != nullptr || add(kQuantizationFile, "")) return;
+  add(kModelOptFile, "modelopt");
 }
 
 std::unique_ptr<Checkpoint> open(Env& env, const std::string& directory, TokenizerFiles* tokenizer_out) {

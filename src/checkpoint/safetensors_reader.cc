@@ -38,13 +38,14 @@ Shape checked_shape(const std::string& file, const SafetensorsEntry& entry) {
 RawTensor checked_tensor(const std::string& file, SafetensorsEntry& entry, bool integers) {
   RawTensor tensor;
   tensor.format = quant::find_safetensors_dtype(*entry.dtype);
-  const std::int64_t integer = integers ? integer_bytes(*entry.dtype) : 0;
-  if (tensor.format == nullptr && integer == 0) {
+  const IntegerDtype* integer = integers && tensor.format == nullptr ? find_integer_dtype(*entry.dtype) : nullptr;
+  if (tensor.format == nullptr && integer == nullptr) {
     throw_load_error(ErrorCode::kUnsupported, entry.name, "{}: tensor {}: dtype {} is not supported", file,
                      quote_name(entry.name), quote_name(*entry.dtype));
   }
   tensor.shape = checked_shape(file, entry);
-  const auto value_bytes = static_cast<std::uint64_t>(tensor.format != nullptr ? tensor.format->block_bytes : integer);
+  const auto value_bytes = static_cast<std::uint64_t>(integer == nullptr ? tensor.format->block_bytes : integer->bytes);
+  if (integer != nullptr) tensor.integer_dtype = integer->name;
   const auto expected = checked_mul(static_cast<std::uint64_t>(tensor.shape.elements()), value_bytes);
   const std::uint64_t begin = (*entry.offsets)[0], end = (*entry.offsets)[1];
   if (!expected || end < begin || end - begin != *expected) {

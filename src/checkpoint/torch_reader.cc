@@ -118,7 +118,9 @@ class TorchFile {
     }
     const Elements& kind = kElements[storage.kind];
     tensor.format = quant::find_safetensors_dtype(kind.dtype);
-    if (tensor.format == nullptr && !(integers_ && integer_bytes(kind.dtype) > 0)) {
+    const IntegerDtype* integer = integers_ && tensor.format == nullptr ? find_integer_dtype(kind.dtype) : nullptr;
+    if (integer != nullptr) tensor.integer_dtype = integer->name;
+    if (tensor.format == nullptr && integer == nullptr) {
       throw_load_error(ErrorCode::kUnsupported, name, "{}: tensor {}: dtype {} is not supported", path(),
                        quote_name(name), quote_name(kind.dtype));
     }

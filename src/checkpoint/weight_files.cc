@@ -68,7 +68,12 @@ void add_file(std::unique_ptr<RandomAccessFile> file, const WeightContainer& con
   const std::size_t known = integers == nullptr ? 0 : integers->size();
   std::vector<RawTensor> tensors = container.read(*file, integers);
   for (std::size_t i = known; integers != nullptr && i < integers->size(); ++i) {
-    (*integers)[i].tensor.file = static_cast<int>(checkpoint.files.size());
+    RawTensor& tensor = (*integers)[i].tensor;
+    tensor.file = static_cast<int>(checkpoint.files.size());
+    if (!checkpoint.integer_index.emplace(tensor.name, i).second) {
+      throw_load_error(ErrorCode::kBadFile, tensor.name, "{}: tensor {}: stored in another shard too", file->path(),
+                       quote_name(tensor.name));
+    }
   }
   for (RawTensor& tensor : tensors) {
     tensor.file = static_cast<int>(checkpoint.files.size());

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "quant/format.h"
+#include "quant/group_format.h"
 
 namespace millrace::quant {
 namespace {
@@ -25,12 +26,21 @@ void fill(const QuantFormat& format, std::mt19937& random, std::span<std::byte> 
   } while (!std::ranges::all_of(values, is_finite));
 }
 
+std::vector<const QuantFormat*> formats_with_form() {
+  std::vector<const QuantFormat*> formats;
+  for (const auto some : {all_formats(), group_formats()}) {
+    for (const QuantFormat& format : some) {
+      if (format.affine.decompose != nullptr) formats.push_back(&format);
+    }
+  }
+  return formats;
+}
+
 TEST(AffineForm, ComputesWhatUnpackComputes) {
   std::mt19937 random(7);
-  int forms = 0;
-  for (const QuantFormat& format : all_formats()) {
-    if (format.affine.decompose == nullptr) continue;
-    ++forms;
+  EXPECT_EQ(formats_with_form().size(), 12 + group_formats().size());
+  for (const QuantFormat* one : formats_with_form()) {
+    const QuantFormat& format = *one;
     const AffineForm& form = format.affine;
     std::vector<float> expected(static_cast<std::size_t>(format.block_values));
     std::vector<std::byte> block(static_cast<std::size_t>(format.block_bytes));
@@ -41,13 +51,10 @@ TEST(AffineForm, ComputesWhatUnpackComputes) {
       form.decompose(block.data(), parts);
       for (int i = 0; i < format.block_values; ++i) {
         ASSERT_LT(parts.codes[i], 1 << form.code_bits) << format.name;
-        const int s = i / form.scale_group;
-        const float value = form.scale(parts, s) * static_cast<float>(form.steps(parts.codes[i])) + form.min(parts, s);
-        ASSERT_EQ(value, expected[static_cast<std::size_t>(i)]) << format.name << " value " << i;
+        ASSERT_EQ(form.value(parts, i), expected[static_cast<std::size_t>(i)]) << format.name << " value " << i;
       }
     }
   }
-  EXPECT_EQ(forms, 18);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -12,37 +13,52 @@ namespace millrace::quant {
 // One block of a format with an AffineForm, decoded: integers, and the scale and min as stored.
 struct AffineBlock {
   std::uint8_t codes[256];           // in the order of the values
-  std::uint16_t scale = 0, min = 0;  // bits: the scale's as AffineForm::Scales says, the min's of f16
+  std::uint32_t scale = 0, min = 0;  // bits: the scale's as AffineForm::Scales says, the min's of f16 or `number`
   std::int8_t zero_point = 0;        // added to AffineForm::zero; only with zero_points
   std::int8_t sub_scales[16];        // one for each scale_group values; only with Scales::kProduct
   std::uint8_t sub_mins[16];
 };
 
-// An integer view of a block format: value = scale * (code - zero) + min, bit for bit what the format's unpack
-// computes. With zero points, a block's min is -(scale * zero_point). Kernels multiply codes with integer activations,
-// and apply scales afterwards.
+// The number of an f16, bf16 or f32 that these bits are.
+constexpr float stored_number(DType type, std::uint32_t bits) noexcept {
+  if (type == DType::kF32) return std::bit_cast<float>(bits);
+  const auto half = static_cast<std::uint16_t>(bits);
+  return type == DType::kBF16 ? bf16_to_f32(half) : f16_to_f32(half);
+}
+
+// Of levels that are no integers.
+inline constexpr float kLevelUnit = 1.0f / 127.0f;
+
+// An integer view of a block format: value = scale * (code - zero) + min, or scale * (code - zero - zero_point), bit
+// for bit what the format's unpack computes. Kernels multiply codes with integer activations, and apply scales
+// afterwards.
 struct AffineForm {
   enum class Scales : std::uint8_t {
     kHalf,  // the block's f16 scale and min
     // The block's f16 numbers times a small integer for each scale_group: scale * sub_scale and -(min * sub_min).
     kProduct,
-    kE8m0,  // one byte, 2^(byte - 128): half of an e8m0 number, as levels are e2m1 numbers doubled
+    kE8m0,    // one byte, 2^(byte - 128): half of an e8m0 number, as levels are e2m1 numbers doubled
+    kNumber,  // the block's scale and min as `number`: formats of any block size, which share kernels (group_format.h)
   };
   int code_bits = 0;  // 2, 3, 4, 5, 6 or 8: codes are below 2^code_bits; 0 = the format has no such form
   Scales scales = Scales::kHalf;
-  int scale_group = 32;  // values that share a scale: 16 or 32
+  DType number = DType::kF16;  // kF16, kBF16 or kF32; only with kNumber
+  int scale_group = 32;        // values that share a scale: 16 or 32; with kNumber all of a block do
   bool has_min = false;
-  bool zero_points = false;  // each block has an int8 zero point; only with kHalf and without has_min
+  bool zero_points = false;  // each block has an int8 zero point; only with kNumber and without has_min
   int zero = 0;              // 0 or a power of two
   // If set, 16 integers with value = scale * levels[code]; `zero` then is above all their magnitudes, and kernels
   // multiply level + zero: the smaller, the faster.
   const std::int8_t* levels = nullptr;
+  // With kNumber, the 16 numbers that `levels` times kLevelUnit come near: value = scale * exact_levels[code].
+  const float* exact_levels = nullptr;
   // Sets the fields that the form has; the others stay.
   void (*decompose)(const std::byte* block, AffineBlock& out) noexcept = nullptr;
 
   // The number that the block's scale bits are.
   float block_scale(const AffineBlock& block) const noexcept {
-    return scales == Scales::kE8m0 ? half_e8m0_to_f32(static_cast<std::uint8_t>(block.scale)) : f16_to_f32(block.scale);
+    if (scales == Scales::kE8m0) return half_e8m0_to_f32(static_cast<std::uint8_t>(block.scale));
+    return stored_number(number, block.scale);
   }
   // The scale of the values of scale group s of the block.
   float scale(const AffineBlock& block, int s) const noexcept {
@@ -50,10 +66,17 @@ struct AffineForm {
                                       : block_scale(block);
   }
   float min(const AffineBlock& block, int s) const noexcept {
-    if (zero_points) return -(block_scale(block) * static_cast<float>(block.zero_point));
-    if (!has_min) return 0.0f;
-    return scales == Scales::kProduct ? -(f16_to_f32(block.min) * static_cast<float>(block.sub_mins[s]))
-                                      : f16_to_f32(block.min);
+    const float stored = stored_number(number, block.min);
+    return scales == Scales::kProduct ? -(stored * static_cast<float>(block.sub_mins[s])) : stored;
+  }
+  // Value i of the block.
+  float value(const AffineBlock& block, int i) const noexcept {
+    const std::uint8_t code = block.codes[i];
+    const int s = scales == Scales::kNumber ? 0 : i / scale_group;
+    if (exact_levels != nullptr) return block_scale(block) * exact_levels[code];
+    if (zero_points) return block_scale(block) * static_cast<float>(steps(code) - block.zero_point);
+    const float value = scale(block, s) * static_cast<float>(steps(code));
+    return has_min ? value + min(block, s) : value;
   }
   // The integer that the scale multiplies.
   int steps(std::uint8_t code) const noexcept { return levels != nullptr ? levels[code] : code - zero; }
@@ -95,7 +118,7 @@ void pack_blocks(std::span<const float> in, std::byte* blocks) noexcept {
 // Every format of formats/, sorted by file name (generated by CMake).
 std::span<const QuantFormat> all_formats();
 
-// The format; null if there is none.
+// The format, also of group_formats(); null if there is none.
 const QuantFormat* find_format(std::string_view name) noexcept;
 const QuantFormat* find_gguf_type(std::uint32_t type) noexcept;
 const QuantFormat* find_safetensors_dtype(std::string_view dtype) noexcept;

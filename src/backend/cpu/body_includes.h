@@ -15,8 +15,10 @@
 #include <immintrin.h>
 #endif
 
+#include "backend/cpu/int8_form.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/pack.h"
+#include "quant/group_format.h"
 #include "tensor/dtype.h"
 
 // For loops over a compile-time number of rows or vectors, which must be unrolled: otherwise their accumulators live in

@@ -17,13 +17,13 @@ constexpr std::size_t kSmallBlocks = 4;  // in one of 128 values
 
 struct Pair {
   const char *large, *small;
-  bool zero_points;
+  std::size_t head;      // bytes in front of the codes
   std::uint8_t flipped;  // bits of a byte of codes that the two keep differently
 };
-constexpr Pair kPairs[] = {{"q4_g128", "q4_0", false, 0},
-                           {"q4_z128", "q4_z", true, 0},
-                           {"q8_g128", "q8_0", false, 0x80},
-                           {"q8_z128", "q8_z", true, 0}};
+constexpr Pair kPairs[] = {
+    {"int4_g128", "q4_0", 2, 0},       {"int4_g128z", "int4_g32z", 3, 0}, {"int8_g128", "q8_0", 2, 0x80},
+    {"int8_g128z", "int8_g32z", 3, 0}, {"int4_g128m", "int4_g32m", 4, 0}, {"int3_g128z", "int3_g32z", 3, 0},
+    {"int5_g128m", "int5_g32m", 4, 0}, {"int6_g128", "int6_g32", 2, 0},   {"int2_g128z", "int2_g32z", 3, 0}};
 
 WeightSource source_of(const char* format, std::vector<std::byte> bytes) {
   const quant::QuantFormat* kind = quant::find_format(format);
@@ -37,7 +37,7 @@ WeightSource source_of(const char* format, std::vector<std::byte> bytes) {
 
 // Random blocks in the larger format, and what they are in the smaller one.
 std::pair<WeightSource, WeightSource> same_weight(const Pair& pair) {
-  const std::size_t head = pair.zero_points ? 3 : 2;
+  const std::size_t head = pair.head;
   const auto large = static_cast<std::size_t>(quant::find_format(pair.large)->block_bytes);
   const auto small = static_cast<std::size_t>(quant::find_format(pair.small)->block_bytes);
   std::mt19937 random(5);
@@ -48,6 +48,7 @@ std::pair<WeightSource, WeightSource> same_weight(const Pair& pair) {
     for (std::byte& byte : block) byte = static_cast<std::byte>(random());
     const std::uint16_t scale = f32_to_f16(scales(random));
     std::memcpy(block.data(), &scale, sizeof scale);
+    if (head == 4) std::memcpy(block.data() + sizeof scale, &scale, sizeof scale);
     bytes.insert(bytes.end(), block.begin(), block.end());
     for (std::size_t i = 0; i < kSmallBlocks; ++i) {
       std::memcpy(part.data(), block.data(), head);

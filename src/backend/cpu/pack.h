@@ -28,7 +28,7 @@ void pack_raw(const quant::QuantFormat& format, const std::byte* rows, int n_row
 void unpack_raw_row(const quant::QuantFormat& format, const std::byte* panel, int row, std::int64_t k, float* out);
 
 // Panels of a format with an AffineForm: one sequence of bytes per block, in the order in which kernels read them:
-//   [scale x 16][f16 min x 16]            of the block, for 16 rows; a scale is f16, or a byte if it is e8m0
+//   [scale x 16][min x 16]                of the block, for 16 rows; each is f16, `number`, or a byte if it is e8m0
 //   or [scale x 16][int8 zero point x 16]
 //   for each group of 32 values, if scales are products:
 //   [sub-scales][sub-mins]                a byte for each of 16 rows, 16 bytes for each scale group
@@ -46,12 +46,13 @@ constexpr int base_bits(const quant::AffineForm& form) noexcept {
 constexpr bool has_sub_scales(const quant::AffineForm& form) noexcept {
   return form.scales == quant::AffineForm::Scales::kProduct;
 }
-constexpr int scale_bytes(quant::AffineForm::Scales scales) noexcept {
-  return scales == quant::AffineForm::Scales::kE8m0 ? 1 : 2;
+constexpr int scale_bytes(quant::AffineForm::Scales scales, DType number = DType::kF16) noexcept {
+  return scales == quant::AffineForm::Scales::kE8m0 ? 1 : static_cast<int>(size_of(number));
 }
 // Bytes of a block's scales and of its mins or zero points, for 16 rows.
 constexpr std::size_t header_bytes(const quant::AffineForm& form) noexcept {
-  const int bytes_of_row = scale_bytes(form.scales) + (form.has_min ? 2 : 0) + (form.zero_points ? 1 : 0);
+  const int scale = scale_bytes(form.scales, form.number);
+  const int bytes_of_row = scale + (form.has_min ? scale : 0) + (form.zero_points ? 1 : 0);
   return static_cast<std::size_t>(kPanelRows) * static_cast<std::size_t>(bytes_of_row);
 }
 // Bytes of a group's sub-scales and sub-mins, for 16 rows.

@@ -87,11 +87,19 @@ std::byte* put_numbers(const AffineBlock* rows, Number AffineBlock::* number, st
   return out + sizeof all;
 }
 
+template <typename Stored>
+std::byte* put_scales(const AffineForm& form, const AffineBlock* rows, std::byte* out) {
+  out = put_numbers<Stored>(rows, &AffineBlock::scale, out);
+  return form.has_min ? put_numbers<Stored>(rows, &AffineBlock::min, out) : out;
+}
+
 std::byte* put_header(const AffineForm& form, const AffineBlock* rows, std::byte* out) {
-  out = scale_bytes(form.scales) == 1 ? put_numbers<std::uint8_t>(rows, &AffineBlock::scale, out)
-                                      : put_numbers<std::uint16_t>(rows, &AffineBlock::scale, out);
-  if (form.zero_points) return put_numbers<std::int8_t>(rows, &AffineBlock::zero_point, out);
-  return form.has_min ? put_numbers<std::uint16_t>(rows, &AffineBlock::min, out) : out;
+  switch (scale_bytes(form.scales, form.number)) {
+    case 1: out = put_scales<std::uint8_t>(form, rows, out); break;
+    case 2: out = put_scales<std::uint16_t>(form, rows, out); break;
+    default: out = put_scales<std::uint32_t>(form, rows, out);
+  }
+  return form.zero_points ? put_numbers<std::int8_t>(rows, &AffineBlock::zero_point, out) : out;
 }
 
 std::size_t panel_block_bytes(const quant::QuantFormat& format) {
@@ -115,10 +123,10 @@ std::uint8_t code_at(const AffineForm& form, const std::uint8_t* codes, int quad
 // Takes one row of a packed block apart again.
 void read_block(const quant::QuantFormat& format, const std::byte* in, int row, AffineBlock& out) {
   const AffineForm& form = format.affine;
-  const int width = scale_bytes(form.scales);
+  const int width = scale_bytes(form.scales, form.number);
   const std::byte* second = in + kPanelRows * width;
   std::memcpy(&out.scale, in + width * row, static_cast<std::size_t>(width));
-  if (form.has_min) std::memcpy(&out.min, second + 2 * row, 2);
+  if (form.has_min) std::memcpy(&out.min, second + width * row, static_cast<std::size_t>(width));
   if (form.zero_points) out.zero_point = static_cast<std::int8_t>(second[row]);
   const auto* group = reinterpret_cast<const std::uint8_t*>(in + header_bytes(form));
   const int scales = kGroup / form.scale_group;
@@ -163,11 +171,7 @@ void unpack_affine_row(const quant::QuantFormat& format, const std::byte* panel,
   AffineBlock block{};
   for (std::int64_t b = 0; b < k / format.block_values; ++b, panel += panel_block_bytes(format)) {
     read_block(format, panel, row, block);
-    for (int i = 0; i < format.block_values; ++i, ++out) {
-      const int s = i / form.scale_group;
-      const float value = form.scale(block, s) * static_cast<float>(form.steps(block.codes[i]));
-      *out = form.has_min || form.zero_points ? value + form.min(block, s) : value;
-    }
+    for (int i = 0; i < format.block_values; ++i, ++out) *out = form.value(block, i);
   }
 }
 

@@ -1,114 +1,95 @@
 #include "model/weights/gptq_tensors.h"
 
 #include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <numeric>
 #include <utility>
 
 #include "base/error.h"
+#include "base/log.h"
+#include "model/weights/group_weight.h"
 
 namespace millrace::model {
 namespace {
 
-using checkpoint::Checkpoint;
 using checkpoint::RawTensor;
 
+constexpr std::int64_t kWordBits = 32;
 constexpr int kBits[] = {2, 3, 4, 8};
 
 constexpr std::int64_t words_of(std::int64_t codes, int bits) noexcept {
-  return (codes * bits + kGptqWordBits - 1) / kGptqWordBits;
-}
-
-// Field `index` of a stream of fields of `bits` each.
-std::uint32_t field(const std::uint32_t* words, std::int64_t index, int bits) noexcept {
-  const std::int64_t at = index * bits / kGptqWordBits, shift = index * bits % kGptqWordBits;
-  std::uint64_t two = words[at];
-  if (shift + bits > kGptqWordBits) two |= static_cast<std::uint64_t>(words[at + 1]) << kGptqWordBits;
-  return static_cast<std::uint32_t>(two >> shift) & ((1u << bits) - 1u);
+  return (codes * bits + kWordBits - 1) / kWordBits;
 }
 
 // A word of 2, 4 or 8 bits a field with one in each.
 constexpr std::uint32_t ones(int bits) noexcept { return UINT32_MAX / ((1u << bits) - 1u); }
 
+// As many as g_idx has; else they follow from the bits.
+std::int64_t columns_of(const StoredTensors& stored, const std::string& module, const Shape& codes, int bits) {
+  const RawTensor* order = stored.find(module + ".g_idx");
+  return order != nullptr ? order->shape.elements() : codes[0] * kWordBits / bits;
+}
+
+// The rules' bits if qweight and qzeros fit them, else others that they fit; 0 if none do.
+int bits_of(const StoredTensors& stored, const std::string& module, const Shape& codes, const GptqRules& rules) {
+  const RawTensor* zeros = stored.find(module + ".qzeros");
+  const auto fits = [&](int bits) {
+    if (zeros == nullptr || zeros->shape.rank() != 2 || zeros->shape[1] != words_of(codes[1], bits)) return false;
+    return codes[0] == words_of(columns_of(stored, module, codes, bits), bits);
+  };
+  if (fits(static_cast<int>(rules.bits))) return static_cast<int>(rules.bits);
+  const auto* other = std::ranges::find_if(kBits, fits);
+  return other == std::end(kBits) ? 0 : *other;
+}
+
 }  // namespace
 
-GptqTensors::GptqTensors(const Checkpoint& from, std::string name, std::int64_t n_rows, std::int64_t n_cols)
-    : checkpoint(from), stem(std::move(name)), rows(n_rows), cols(n_cols) {
-  const std::string codes_name = stem + ".qweight";
-  const RawTensor& stored = *checkpoint.find_integers(codes_name);
-  for (const int some : kBits) {
-    if (stored.shape == Shape{words_of(cols, some), rows}) bits = some;
+GptqTensors::GptqTensors(const StoredTensors& tensors, const std::string& name, const GptqRules& rules)
+    : stored(tensors), module(name) {
+  codes = &stored.require(module + ".qweight", {"I32"});
+  if (codes->shape.rank() != 2) {
+    stored.fail(codes->name, fmt::format("shape {}: expected two dimensions", codes->shape.to_string()));
   }
-  if (cols % kGptqWordBits != 0) {
-    throw_load_error(ErrorCode::kUnsupported, codes_name, "{}: tensor '{}': {} columns; only multiples of {} are read",
-                     checkpoint.path, codes_name, cols, kGptqWordBits);
-  }
+  rows = codes->shape[1];
+  bits = bits_of(stored, module, codes->shape, rules);
   if (bits == 0) {
-    fail(codes_name, fmt::format("shape {}: expected [{} times the bits of a code, {}] for a matrix [{}, {}] of 2, 3, "
-                                 "4 or 8 bits",
-                                 stored.shape.to_string(), cols / kGptqWordBits, rows, rows, cols));
+    const RawTensor& packed = stored.require(module + ".qzeros", {"I32"});
+    stored.fail(codes->name, fmt::format("shape {} with {} {}: expected [columns * bits / 32, rows] and [groups, rows * "
+                                         "bits / 32] for 2, 3, 4 or 8 bits",
+                                         codes->shape.to_string(), packed.name, packed.shape.to_string()));
   }
-  codes = &words(codes_name, stored.shape);
-  scales = checkpoint.find(stem + ".scales");
-  if (scales == nullptr || scales->shape.rank() != 2 || scales->shape[0] < 1 || scales->shape[1] != rows) {
-    fail(stem + ".scales", fmt::format("expected a tensor [groups, {}]", rows));
+  cols = columns_of(stored, module, codes->shape, bits);
+  if (cols % kWordBits != 0) {
+    throw_load_error(ErrorCode::kUnsupported, codes->name,
+                     "{}: tensor '{}': {} columns; only multiples of {} are read", stored.checkpoint().path,
+                     codes->name, cols, kWordBits);
+  }
+  scales = &stored.require(module + ".scales", kNumberDtypes);
+  if (scales->shape.rank() != 2 || scales->shape[1] != rows) {
+    stored.fail(scales->name, fmt::format("shape {}: expected [groups, {}]", scales->shape.to_string(), rows));
   }
   groups = scales->shape[0];
-  zeros = &words(stem + ".qzeros", Shape{groups, words_of(rows, bits)});
-  const std::string order = stem + ".g_idx";
-  if (checkpoint.find_integers(order) != nullptr) group_of = &words(order, Shape{cols});
-}
-
-void GptqTensors::fail(const std::string& tensor, const std::string& what) const {
-  throw_load_error(ErrorCode::kBadFile, tensor, "{}: tensor '{}': {}", checkpoint.path, tensor, what);
-}
-
-const RawTensor& GptqTensors::words(const std::string& name, const Shape& shape) const {
-  const RawTensor* tensor = checkpoint.find_integers(name);
-  if (tensor == nullptr) fail(name, "missing; expected int32 " + shape.to_string());
-  if (tensor->shape != shape || tensor->bytes != static_cast<std::uint64_t>(shape.elements()) * 4) {
-    fail(name,
-         fmt::format("{} of {} bytes; expected int32 {}", tensor->shape.to_string(), tensor->bytes, shape.to_string()));
-  }
-  return *tensor;
-}
-
-std::vector<const RawTensor*> GptqTensors::all() const {
-  std::vector<const RawTensor*> tensors = {codes, zeros, scales};
-  if (group_of != nullptr) tensors.push_back(group_of);
-  return tensors;
-}
-
-std::vector<std::uint32_t> GptqTensors::read_words(const RawTensor& tensor) const {
-  std::vector<std::uint32_t> words(static_cast<std::size_t>(tensor.bytes / 4));
-  checkpoint.read(tensor, 0, std::as_writable_bytes(std::span(words))).or_throw();
-  return words;
-}
-
-std::int64_t gptq_columns(const Checkpoint& checkpoint, const std::string& stem, const GptqRules& rules) {
-  if (const RawTensor* order = checkpoint.find_integers(stem + ".g_idx")) return order->shape.elements();
-  const Shape& codes = checkpoint.find_integers(stem + ".qweight")->shape;
-  const RawTensor* zeros = checkpoint.find_integers(stem + ".qzeros");
-  const auto fits = [&](int bits) {
-    return zeros != nullptr && zeros->shape.rank() == 2 && zeros->shape[1] == words_of(codes[1], bits);
-  };
-  auto bits = static_cast<int>(rules.bits);
-  if (!fits(bits)) {
-    const auto* other = std::ranges::find_if(kBits, fits);
-    if (other != std::end(kBits)) bits = *other;
-  }
-  return codes[0] * kGptqWordBits / bits;
+  zeros = &stored.require(module + ".qzeros", {"I32"}, Shape{groups, words_of(rows, bits)});
+  if (stored.find(module + ".g_idx") != nullptr) group_of = &stored.require(module + ".g_idx", {"I32"}, Shape{cols});
 }
 
 // Where they are less one, the tool that wrote them took one from each field of a whole word, so that a field of 0
 // borrowed from the next one; adding it again to the word gives back what there was. Fields of 3 bits cross words and
 // were counted down each by itself.
 GptqZeroPoints read_zero_points(const GptqTensors& tensors, const GptqRules& rules) {
-  std::vector<std::uint32_t> stored = tensors.read_words(*tensors.zeros);
+  const std::vector<std::byte> raw = tensors.stored.bytes(*tensors.zeros);
+  std::vector<std::uint32_t> stored(raw.size() / 4);
+  std::memcpy(stored.data(), raw.data(), raw.size());
   const int bits = tensors.bits, middle = 1 << (bits - 1), top = (1 << bits) - 1;
   const std::int64_t line = words_of(tensors.rows, bits);
+  const auto zero_at = [&](std::int64_t r, std::int64_t g) {
+    return static_cast<int>(stream_field(stored.data() + g * line, r, bits));
+  };
   const auto all_are = [&](int value) {
     for (std::int64_t g = 0; g < tensors.groups; ++g) {
       for (std::int64_t r = 0; r < tensors.rows; ++r) {
-        if (static_cast<int>(field(stored.data() + g * line, r, bits)) != value) return false;
+        if (zero_at(r, g) != value) return false;
       }
     }
     return true;
@@ -117,13 +98,11 @@ GptqZeroPoints read_zero_points(const GptqTensors& tensors, const GptqRules& rul
   if (all_are(rules.zeros_less_one ? middle - 1 : middle)) return zeros;
   zeros.contradict = rules.zeros_less_one && rules.symmetric && all_are(middle);
   if (zeros.contradict) return zeros;
-  const bool by_word = rules.zeros_less_one && bits != 3;
   const int added = rules.zeros_less_one && bits == 3 ? 1 : 0;
-  if (by_word) std::ranges::for_each(stored, [&](std::uint32_t& word) { word += ones(bits); });
-  for (std::int64_t g = 0; g < tensors.groups; ++g) {
-    for (std::int64_t r = 0; r < tensors.rows; ++r) {
-      const int value = static_cast<int>(field(stored.data() + g * line, r, bits));
-      zeros.beside_middle.push_back(static_cast<std::int8_t>(((value + added) & top) - middle));
+  if (rules.zeros_less_one && bits != 3) std::ranges::for_each(stored, [&](std::uint32_t& word) { word += ones(bits); });
+  for (std::int64_t r = 0; r < tensors.rows; ++r) {
+    for (std::int64_t g = 0; g < tensors.groups; ++g) {
+      zeros.values.push_back(static_cast<std::uint8_t>((zero_at(r, g) + added) & top));
     }
   }
   return zeros;
@@ -131,44 +110,98 @@ GptqZeroPoints read_zero_points(const GptqTensors& tensors, const GptqRules& rul
 
 std::vector<std::uint32_t> read_groups(const GptqTensors& tensors, const GptqRules& rules) {
   const std::int64_t cols = tensors.cols, groups = tensors.groups;
-  const std::string name = tensors.stem + ".g_idx";
+  const std::string name = tensors.module + ".g_idx";
   std::vector<std::uint32_t> group(static_cast<std::size_t>(cols));
   if (groups == 1) return group;
   if (tensors.group_of != nullptr) {
-    group = tensors.read_words(*tensors.group_of);
-    for (const std::uint32_t g : group) {
-      if (g >= static_cast<std::uint64_t>(groups)) {
-        tensors.fail(name, fmt::format("group {} of {} does not exist", g, groups));
-      }
+    const std::vector<std::int64_t> stored = tensors.stored.integers(*tensors.group_of);
+    for (const std::int64_t g : stored) {
+      if (g < 0 || g >= groups) tensors.stored.fail(name, fmt::format("group {} of {} does not exist", g, groups));
     }
-    return group;
+    return {stored.begin(), stored.end()};
   }
   std::int64_t size = cols % groups == 0 ? cols / groups : 0;
   if (rules.group_size > 0 && (cols + rules.group_size - 1) / rules.group_size == groups) size = rules.group_size;
-  if (rules.ordered || size == 0) tensors.fail(name, "missing: the order of the columns is not known");
+  if (rules.ordered || size == 0) tensors.stored.fail(name, "missing: the order of the columns is not known");
   for (std::size_t i = 0; i < group.size(); ++i) {
     group[i] = static_cast<std::uint32_t>(static_cast<std::int64_t>(i) / size);
   }
   return group;
 }
 
-const quant::QuantFormat* gptq_format(const GptqTensors& tensors, const GptqZeroPoints& zeros,
-                                      const std::vector<std::uint32_t>& groups) {
+OpenedMatrix open_gptq_matrix(const GptqTensors& tensors, const GptqRules& rules, bool& contradict) {
+  const std::vector<std::uint32_t> groups = read_groups(tensors, rules);
   std::vector<std::int64_t> members(static_cast<std::size_t>(tensors.groups));
   for (const std::uint32_t g : groups) ++members[g];
-  bool large = true;
-  for (std::size_t g = 0; g < members.size(); ++g) {
-    large = large && members[g] % 128 == 0;
-    if (members[g] % 32 == 0) continue;
-    const std::string name = tensors.stem + ".g_idx";
-    throw_load_error(ErrorCode::kUnsupported, name,
-                     "{}: tensor '{}': group {} has {} columns; only multiples of 32 are supported",
-                     tensors.checkpoint.path, name, g, members[g]);
+  const std::int64_t columns = std::accumulate(members.begin(), members.end(), std::int64_t{0}, std::gcd<std::int64_t, std::int64_t>);
+  const std::string& name = tensors.group_of != nullptr ? tensors.group_of->name : tensors.scales->name;
+  GptqZeroPoints zeros = read_zero_points(tensors, rules);
+  contradict = zeros.contradict;
+  GroupMatrix matrix{
+      .rows = tensors.rows,
+      .cols = tensors.cols,
+      .groups = tensors.groups,
+      .spec = {.bits = tensors.bits,
+               .values = block_of_groups(tensors.stored, name, columns),
+               .offset = zeros.values.empty() ? quant::GroupOffset::kNone : quant::GroupOffset::kZeroPoint,
+               .number = number_type(*tensors.scales)},
+      .order = {},
+      .group_of_block = {},
+      .codes = codes_by_column(tensors.stored, *tensors.codes, tensors.cols, tensors.bits),
+      .numbers = {},
+      .scales_name = tensors.scales->name,
+      .tensors = {tensors.codes, tensors.zeros, tensors.scales},
+      .by_row = {tensors.scales},
+      .groups_first = true};
+  if (tensors.group_of != nullptr) matrix.tensors.push_back(tensors.group_of);
+  std::vector<std::int32_t> order(groups.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, {}, [&](std::int32_t c) { return groups[static_cast<std::size_t>(c)]; });
+  for (std::size_t at = 0; at < order.size(); at += static_cast<std::size_t>(matrix.spec.values)) {
+    matrix.group_of_block.push_back(static_cast<std::int32_t>(groups[static_cast<std::size_t>(order[at])]));
   }
-  const std::string_view bits = tensors.bits <= 4 ? "q4_" : "q8_";
-  const bool symmetric = zeros.beside_middle.empty();
-  const std::string_view kind = large ? (symmetric ? "g128" : "z128") : (symmetric ? "0" : "z");
-  return quant::find_format(std::string(bits).append(kind));
+  if (!std::ranges::is_sorted(groups)) matrix.order = std::move(order);
+  matrix.numbers = [stored = tensors.stored, scales = tensors.scales, rows = tensors.rows, n = tensors.groups,
+                    points = std::move(zeros.values)] {
+    return GroupNumbers{number_bits(stored, *scales, rows, n, true), {}, points};
+  };
+  const std::int64_t rows = matrix.rows, cols = matrix.cols;
+  return {rows, cols, group_weight(tensors.stored, std::move(matrix))};
+}
+
+namespace {
+
+constexpr std::string_view kGptqCodes = ".qweight";
+
+class GptqReader final : public MatrixReader {
+ public:
+  GptqReader(const GptqRules& rules, const checkpoint::Checkpoint& checkpoint)
+      : MatrixReader(checkpoint), rules_(rules) {}
+
+ protected:
+  std::vector<std::string> modules() const override { return tensors_.stems(kGptqCodes); }
+  bool has_module(const std::string& module) const override {
+    return tensors_.find(module + std::string(kGptqCodes)) != nullptr;
+  }
+  OpenedMatrix open_module(const std::string& module) const override {
+    bool contradict = false;
+    OpenedMatrix opened = open_gptq_matrix(GptqTensors(tensors_, module, rules_), rules_, contradict);
+    if (contradict && !told_.test_and_set()) {
+      log::info("{}: qzeros hold zero points as they are, though checkpoint_format says less one",
+                tensors_.checkpoint().path);
+    }
+    return opened;
+  }
+
+ private:
+  GptqRules rules_;
+  mutable std::atomic_flag told_;
+};
+
+}  // namespace
+
+std::unique_ptr<WeightReader> gptq_reader(const GptqRules& rules, const checkpoint::Checkpoint& checkpoint) {
+  return std::make_unique<GptqReader>(rules, checkpoint);
 }
 
 }  // namespace millrace::model

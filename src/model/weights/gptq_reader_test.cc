@@ -1,6 +1,6 @@
 // What a GPTQ checkpoint may not be: one thing broken at a time.
 
-#include "model/weights/gptq_weight.h"
+#include "model/weights/gptq_tensors.h"
 
 #include <gtest/gtest.h>
 
@@ -65,11 +65,11 @@ struct Broken {
 };
 
 TEST(GptqWeight, TakesTheFormatThatSaysTheSame) {
-  EXPECT_EQ(Broken("v1_sym4").outcome(), "q4_0");
-  EXPECT_EQ(Broken("v1_sym4_zeros_of_v2").outcome(), "q4_0");
-  EXPECT_EQ(Broken("v2_asym4_order").outcome(), "q4_z");
-  EXPECT_EQ(Broken("v2_sym8").outcome(), "q8_0");
-  EXPECT_EQ(Broken("v1_asym8_order").outcome(), "q8_z");
+  EXPECT_EQ(Broken("v1_sym4").outcome(), "int4_g32");
+  EXPECT_EQ(Broken("v1_sym4_zeros_of_v2").outcome(), "int4_g32");
+  EXPECT_EQ(Broken("v2_asym4_order").outcome(), "int4_g32z");
+  EXPECT_EQ(Broken("v2_sym8").outcome(), "int8_g32");
+  EXPECT_EQ(Broken("v1_asym8_order").outcome(), "int8_g32z");
 }
 
 TEST(GptqWeight, NamesATensorThatIsMissing) {
@@ -113,7 +113,7 @@ TEST(GptqWeight, RefusesOtherVariantsByName) {
 TEST(GptqWeight, TakesTheConfigurationFromAFileOfItsOwn) {
   Broken apart;
   apart.set_quantization_apart();
-  EXPECT_EQ(apart.outcome(), "q4_z");
+  EXPECT_EQ(apart.outcome(), "int4_g32z");
   // As AutoGPTQ wrote it before it named methods and formats.
   Broken old("v1_sym4");
   old.config["quantization_config"] = {{"bits", 4},
@@ -124,7 +124,7 @@ TEST(GptqWeight, TakesTheConfigurationFromAFileOfItsOwn) {
                                        {"desc_act", false},
                                        {"model_name_or_path", nullptr}};
   old.set_quantization_apart();
-  EXPECT_EQ(old.outcome(), "q4_0");
+  EXPECT_EQ(old.outcome(), "int4_g32");
   Broken wrong;
   wrong.quantization()["bits"] = 6;
   wrong.set_quantization_apart();
@@ -138,7 +138,7 @@ TEST(GptqWeight, TakesTheConfigurationFromAFileOfItsOwn) {
   // config.json counts where it says something.
   Broken both;
   both.env.files["d/quantize_config.json"] = R"({"bits": 6, "group_size": 32})";
-  EXPECT_EQ(both.outcome(), "q4_z");
+  EXPECT_EQ(both.outcome(), "int4_g32z");
 }
 
 TEST(GptqWeight, FieldsThatAreNotThereMeanWhatTheToolsMean) {
@@ -146,13 +146,13 @@ TEST(GptqWeight, FieldsThatAreNotThereMeanWhatTheToolsMean) {
     Broken symmetric("v1_sym4"), other("v1_asym4");
     symmetric.quantization().erase(field);
     other.quantization().erase(field);
-    EXPECT_EQ(symmetric.outcome(), "q4_0") << field;
-    EXPECT_EQ(other.outcome(), "q4_z") << field;
+    EXPECT_EQ(symmetric.outcome(), "int4_g32") << field;
+    EXPECT_EQ(other.outcome(), "int4_g32z") << field;
   }
 }
 
 TEST(GptqWeight, ColumnsInOrderNeedNoIndex) {
-  for (const auto& [golden, format] : {std::pair{"v1_sym4", "q4_0"}, {"v1_asym4", "q4_z"}, {"v2_sym8", "q8_0"}}) {
+  for (const auto& [golden, format] : {std::pair{"v1_sym4", "int4_g32"}, {"v1_asym4", "int4_g32z"}, {"v2_sym8", "int8_g32"}}) {
     Broken without(golden);
     without.rename(std::string(kName) + ".g_idx", std::string(kName) + ".g_idq");
     EXPECT_EQ(without.outcome(), format) << golden;
@@ -161,7 +161,7 @@ TEST(GptqWeight, ColumnsInOrderNeedNoIndex) {
   Broken whole("v1_sym4_whole");
   whole.rename(std::string(kName) + ".g_idx", std::string(kName) + ".g_idq");
   whole.quantization()["desc_act"] = true;
-  EXPECT_EQ(whole.outcome(), "q4_0");
+  EXPECT_EQ(whole.outcome(), "int4_g32");
 }
 
 TEST(GptqWeight, NamesAGroupOfAnotherSizeOrOneThatIsNotThere) {

@@ -1,0 +1,34 @@
+#pragma once
+
+#include "backend/cpu/kernels.h"
+#include "quant/format.h"
+
+namespace millrace::backend::cpu {
+
+// What of a quant::AffineForm shapes the code of its int8 kernel (body/linear_int8.inc): formats with the same one
+// share a kernel.
+struct Int8Form {
+  int bits, scale_group;
+  int block_groups;  // 0: the kernel looks it up, with all else that differs between formats with Scales::kNumber
+  quant::AffineForm::Scales scales;
+  bool has_min, levels;
+  int zero;
+
+  friend constexpr bool operator==(const Int8Form&, const Int8Form&) = default;
+};
+
+// Kernels take minima of kNumber as what they are beside the middle code, so that codes of 8 bits are multiplied as
+// signed bytes.
+constexpr Int8Form int8_form(const quant::QuantFormat& format) noexcept {
+  const quant::AffineForm& form = format.affine;
+  const bool number = form.scales == quant::AffineForm::Scales::kNumber, levels = form.levels != nullptr;
+  return {.bits = form.code_bits,
+          .scale_group = form.scale_group,
+          .block_groups = number ? 0 : format.block_values / kGroup,
+          .scales = form.scales,
+          .has_min = form.has_min || form.zero_points,
+          .levels = levels,
+          .zero = number && !levels ? 1 << (form.code_bits - 1) : form.zero};
+}
+
+}  // namespace millrace::backend::cpu

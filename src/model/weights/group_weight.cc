@@ -1,0 +1,124 @@
+#include "model/weights/group_weight.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include "base/error.h"
+
+namespace millrace::model {
+namespace {
+
+using checkpoint::RawTensor;
+
+class GroupWeight final : public StoredWeight {
+ public:
+  GroupWeight(const StoredTensors& stored, GroupMatrix matrix) : stored_(stored), matrix_(std::move(matrix)) {
+    format = quant::find_group_format(matrix_.spec);
+    columns = matrix_.order;
+    tensors = matrix_.tensors;
+  }
+  void read(std::int64_t first, std::int64_t count, std::span<std::byte> out) const override {
+    std::call_once(loaded_, [&] { numbers_ = matrix_.numbers(); });
+    const auto cols = static_cast<std::size_t>(matrix_.cols), block = static_cast<std::size_t>(matrix_.spec.values);
+    std::vector<std::uint8_t> codes(static_cast<std::size_t>(count) * cols), sorted(columns.size());
+    matrix_.codes->read(first, count, codes.data());
+    std::byte* to = out.data();
+    for (std::int64_t r = 0; r < count; ++r) {
+      const std::uint8_t* row = codes.data() + static_cast<std::size_t>(r) * cols;
+      for (std::size_t j = 0; j < columns.size(); ++j) sorted[j] = row[columns[j]];
+      if (!columns.empty()) row = sorted.data();
+      for (std::size_t b = 0; b < cols / block; ++b, to += format->block_bytes) {
+        const quant::GroupHeader header = header_of(first + r, b);
+        check(header, first + r, b, {row + b * block, block});
+        quant::store_group(matrix_.spec, header, row + b * block, to);
+      }
+    }
+  }
+  std::vector<TensorRange> ranges(std::int64_t first, std::int64_t count) const override {
+    std::vector<TensorRange> all = {matrix_.codes->range(first, count)};
+    for (std::size_t i = 1; i < tensors.size(); ++i) {
+      const RawTensor& tensor = *tensors[i];
+      const bool by_row = std::ranges::find(matrix_.by_row, &tensor) != matrix_.by_row.end();
+      if (!by_row) {
+        all.push_back({&tensor, 0, tensor.bytes});
+      } else {
+        all.push_back(matrix_.groups_first ? range_of_columns(tensor, first, count)
+                                           : range_of_rows(tensor, first, count));
+      }
+    }
+    return all;
+  }
+
+ private:
+  std::size_t group_of(std::size_t block) const noexcept {
+    if (!matrix_.group_of_block.empty()) return static_cast<std::size_t>(matrix_.group_of_block[block]);
+    return block * static_cast<std::size_t>(matrix_.groups) * static_cast<std::size_t>(matrix_.spec.values) /
+           static_cast<std::size_t>(matrix_.cols);
+  }
+  quant::GroupHeader header_of(std::int64_t row, std::size_t block) const noexcept {
+    const std::size_t at = static_cast<std::size_t>(row * matrix_.groups) + group_of(block);
+    quant::GroupHeader header{.scale = numbers_.scales[at]};
+    if (!numbers_.minima.empty()) header.minimum = numbers_.minima[at];
+    if (!numbers_.zero_points.empty()) header.zero_point = numbers_.zero_points[at];
+    return header;
+  }
+  void check(const quant::GroupHeader& header, std::int64_t row, std::size_t block,
+             std::span<const std::uint8_t> codes) const {
+    const quant::GroupSpec& spec = matrix_.spec;
+    if (spec.codes != quant::GroupCodes::kInteger || quant::stored_number(spec.number, header.scale) != 0.0f) return;
+    const int zero = spec.offset == quant::GroupOffset::kNone        ? 1 << (spec.bits - 1)
+                     : spec.offset == quant::GroupOffset::kZeroPoint ? header.zero_point
+                                                                     : 0;
+    const auto other = std::ranges::find_if(codes, [&](std::uint8_t code) { return code != zero; });
+    if (other == codes.end()) return;
+    stored_.fail(matrix_.scales_name, fmt::format("the scale of row {}, group {} is 0, but a code of it is {}, not {}",
+                                                  row, group_of(block), *other, zero));
+  }
+
+  StoredTensors stored_;
+  GroupMatrix matrix_;
+  mutable std::once_flag loaded_;
+  mutable GroupNumbers numbers_;
+};
+
+}  // namespace
+
+std::unique_ptr<StoredWeight> group_weight(const StoredTensors& tensors, GroupMatrix matrix) {
+  return std::make_unique<GroupWeight>(tensors, std::move(matrix));
+}
+
+int block_of_groups(const StoredTensors& tensors, const std::string& name, std::int64_t columns) {
+  if (const int block = quant::largest_group(columns); block > 0) return block;
+  throw_load_error(ErrorCode::kUnsupported, name,
+                   "{}: tensor '{}': groups of {} columns; only multiples of 32 are supported",
+                   tensors.checkpoint().path, name, columns);
+}
+
+DType number_type(const RawTensor& tensor) noexcept {
+  const std::string_view dtype = dtype_of(tensor);
+  return dtype == "F32" ? DType::kF32 : dtype == "BF16" ? DType::kBF16 : DType::kF16;
+}
+
+std::vector<std::uint32_t> number_bits(const StoredTensors& tensors, const RawTensor& tensor, std::int64_t rows,
+                                       std::int64_t groups, bool groups_first) {
+  const std::vector<std::byte> raw = tensors.bytes(tensor);
+  const DType type = number_type(tensor);
+  const std::size_t width = size_of(type);
+  std::vector<std::uint32_t> bits(static_cast<std::size_t>(rows * groups));
+  for (std::int64_t r = 0; r < rows; ++r) {
+    for (std::int64_t g = 0; g < groups; ++g) {
+      const auto from = static_cast<std::size_t>(groups_first ? g * rows + r : r * groups + g);
+      std::uint32_t& value = bits[static_cast<std::size_t>(r * groups + g)];
+      std::memcpy(&value, raw.data() + from * width, width);
+      if (const float number = quant::stored_number(type, value); !std::isfinite(number)) {
+        tensors.fail(tensor.name, fmt::format("the number of row {}, group {} is {}", r, g, number));
+      }
+    }
+  }
+  return bits;
+}
+
+}  // namespace millrace::model

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "model/weights/code_source.h"
+#include "model/weights/stored_tensors.h"
+#include "quant/group_format.h"
+
+// Matrices of integer codes, or levels, with a scale and perhaps an offset for each group of columns.
+
+namespace millrace::model {
+
+// The scales and offsets of all groups: [rows][groups].
+struct GroupNumbers {
+  std::vector<std::uint32_t> scales, minima;  // bits of the spec's number type; minima with GroupOffset::kMinimum
+  std::vector<std::uint8_t> zero_points;      // with kZeroPoint: the code that stands for 0
+};
+
+struct GroupMatrix {
+  std::int64_t rows = 0, cols = 0, groups = 0;  // groups of a row
+  quant::GroupSpec spec;                        // `values` divides every group
+  std::vector<std::int32_t> order;              // StoredWeight::columns
+  std::vector<std::int32_t> group_of_block;     // of `values` columns each, in that order; empty: groups of equal size
+  std::unique_ptr<CodeSource> codes;
+  // Called once, at the first read().
+  std::function<GroupNumbers()> numbers;
+  std::string scales_name;  // for errors
+  // All tensors; the first one has the codes. Those of `by_row` are read row by row, as ranges() says, by
+  // [rows, groups] or, with groups_first, by [groups, rows]; all others are read whole.
+  std::vector<const checkpoint::RawTensor*> tensors, by_row;
+  bool groups_first = false;
+};
+
+// Delivers the format of the spec. Throws LoadError where a scale is 0 and a code of its group is not that of 0.
+std::unique_ptr<StoredWeight> group_weight(const StoredTensors& tensors, GroupMatrix matrix);
+
+// The block size for groups of so many columns; throws LoadError naming the tensor if there is none.
+int block_of_groups(const StoredTensors& tensors, const std::string& name, std::int64_t columns);
+// The number type of a tensor of scales, F16, BF16 or F32.
+DType number_type(const checkpoint::RawTensor& tensor) noexcept;
+// Its values as bits [rows][groups], from [rows, groups] or, with groups_first, [groups, rows]. Throws LoadError naming
+// one that is NaN or infinite.
+std::vector<std::uint32_t> number_bits(const StoredTensors& tensors, const checkpoint::RawTensor& tensor,
+                                       std::int64_t rows, std::int64_t groups, bool groups_first);
+// The dtypes that scales may have.
+inline constexpr std::initializer_list<std::string_view> kNumberDtypes = {"F16", "BF16", "F32"};
+
+}  // namespace millrace::model

@@ -1,0 +1,122 @@
+#include "model/weights/stored_tensors.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "base/error.h"
+
+namespace millrace::model {
+namespace {
+
+using checkpoint::RawTensor;
+
+template <typename Stored>
+std::vector<std::int64_t> widened(std::span<const std::byte> raw) {
+  std::vector<Stored> values(raw.size() / sizeof(Stored));
+  std::memcpy(values.data(), raw.data(), values.size() * sizeof(Stored));
+  return {values.begin(), values.end()};
+}
+
+// 2^(bits - 127); 255 is NaN.
+float e8m0_to_f32(std::uint8_t bits) noexcept { return bits == 255 ? std::nanf("") : std::ldexp(1.0f, bits - 127); }
+
+}  // namespace
+
+std::string_view dtype_of(const RawTensor& tensor) noexcept {
+  return tensor.format != nullptr ? tensor.format->safetensors_dtype : tensor.integer_dtype;
+}
+
+const RawTensor* StoredTensors::find(const std::string& name) const {
+  const RawTensor* tensor = checkpoint_->find(name);
+  return tensor != nullptr ? tensor : checkpoint_->find_integers(name);
+}
+
+const RawTensor& StoredTensors::require(const std::string& name, std::initializer_list<std::string_view> dtypes) const {
+  std::string wanted;
+  for (const std::string_view dtype : dtypes) wanted += (wanted.empty() ? "" : " or ") + std::string(dtype);
+  const RawTensor* tensor = find(name);
+  if (tensor == nullptr) fail(name, "missing; expected " + wanted);
+  if (std::ranges::find(dtypes, dtype_of(*tensor)) == dtypes.end()) {
+    fail(name, fmt::format("{}; expected {}", dtype_of(*tensor), wanted));
+  }
+  return *tensor;
+}
+
+const RawTensor& StoredTensors::require(const std::string& name, std::initializer_list<std::string_view> dtypes,
+                                        const Shape& shape) const {
+  const RawTensor& tensor = require(name, dtypes);
+  if (tensor.shape != shape) {
+    fail(name, fmt::format("shape {}; expected {}", tensor.shape.to_string(), shape.to_string()));
+  }
+  return tensor;
+}
+
+std::vector<std::byte> StoredTensors::bytes(const RawTensor& tensor) const {
+  return bytes(tensor, {&tensor, 0, tensor.bytes});
+}
+
+std::vector<std::byte> StoredTensors::bytes(const RawTensor& tensor, const TensorRange& range) const {
+  std::vector<std::byte> raw(range.bytes * range.runs);
+  for (std::uint64_t run = 0; run < range.runs; ++run) {
+    const auto part = std::span(raw).subspan(run * range.bytes, range.bytes);
+    checkpoint_->read(tensor, range.offset + run * range.stride, part).or_throw();
+  }
+  return raw;
+}
+
+std::vector<float> StoredTensors::floats(const RawTensor& tensor) const {
+  const std::vector<std::byte> raw = bytes(tensor);
+  std::vector<float> values(static_cast<std::size_t>(tensor.shape.elements()));
+  if (tensor.format != nullptr) {
+    tensor.format->unpack(raw.data(), values);
+  } else {
+    std::ranges::transform(raw, values.begin(), [](std::byte b) { return e8m0_to_f32(std::to_integer<std::uint8_t>(b)); });
+  }
+  const auto bad = std::ranges::find_if(values, [](float value) { return !std::isfinite(value); });
+  if (bad != values.end()) fail(tensor.name, fmt::format("value {} is {}", bad - values.begin(), *bad));
+  return values;
+}
+
+std::vector<std::int64_t> StoredTensors::integers(const RawTensor& tensor) const {
+  const std::vector<std::byte> raw = bytes(tensor);
+  const std::string_view dtype = dtype_of(tensor);
+  if (dtype == "I64") return widened<std::int64_t>(raw);
+  if (dtype == "I32") return widened<std::int32_t>(raw);
+  if (dtype == "U32") return widened<std::uint32_t>(raw);
+  if (dtype == "I8") return widened<std::int8_t>(raw);
+  if (dtype == "U8") return widened<std::uint8_t>(raw);
+  fail(tensor.name, fmt::format("{}; expected integers", dtype));
+}
+
+void StoredTensors::fail(const std::string& tensor, const std::string& what) const {
+  throw_load_error(ErrorCode::kBadFile, tensor, "{}: tensor '{}': {}", checkpoint_->path, tensor, what);
+}
+
+std::vector<std::string> StoredTensors::stems(std::string_view ending) const {
+  std::vector<std::string> all;
+  const auto add = [&](const std::string& name) {
+    if (std::string stem = stem_of(name, ending); !stem.empty()) all.push_back(std::move(stem));
+  };
+  for (const RawTensor& tensor : checkpoint_->tensors) add(tensor.name);
+  for (const checkpoint::IntegerTensor& one : checkpoint_->integers) add(one.tensor.name);
+  return all;
+}
+
+std::string stem_of(std::string_view name, std::string_view ending) {
+  return name.ends_with(ending) ? std::string(name.substr(0, name.size() - ending.size())) : std::string();
+}
+
+TensorRange range_of_rows(const RawTensor& tensor, std::int64_t first, std::int64_t count) {
+  const std::uint64_t row = tensor.bytes / static_cast<std::uint64_t>(tensor.shape[0]);
+  return {&tensor, static_cast<std::uint64_t>(first) * row, static_cast<std::uint64_t>(count) * row};
+}
+
+TensorRange range_of_columns(const RawTensor& tensor, std::int64_t first, std::int64_t count) {
+  const std::uint64_t value = tensor.bytes / static_cast<std::uint64_t>(tensor.shape.elements());
+  const auto columns = static_cast<std::uint64_t>(tensor.shape.back());
+  return {&tensor, static_cast<std::uint64_t>(first) * value, static_cast<std::uint64_t>(count) * value,
+          tensor.bytes / value / columns, columns * value};
+}
+
+}  // namespace millrace::model
