@@ -14,6 +14,7 @@ namespace millrace::quant {
 namespace {
 
 constexpr int kLargestGroup = 256;
+constexpr float kLargestE4m3 = 448.0f;
 constexpr int kRun = 32;  // values whose codes lie together
 constexpr int kBits[] = {2, 3, 4, 5, 6, 8};
 constexpr GroupOffset kOffsets[] = {GroupOffset::kNone, GroupOffset::kZeroPoint, GroupOffset::kMinimum};
@@ -113,7 +114,9 @@ void unpack_group(const GroupSpec& spec, const std::byte* block, float* out) noe
   for (int at = 0; at < spec.values; at += kRun, block += run_bytes(spec)) {
     load_codes(spec.bits, block, codes);
     for (int i = 0; i < kRun; ++i) {
-      if (spec.codes != GroupCodes::kInteger) {
+      if (spec.codes == GroupCodes::kE4m3) {
+        out[at + i] = scale * e4m3_to_f32(codes[i]);
+      } else if (spec.codes != GroupCodes::kInteger) {
         out[at + i] = scale * group_levels(spec.codes)[codes[i]];
       } else if (spec.offset == GroupOffset::kMinimum) {
         out[at + i] = scale * static_cast<float>(codes[i]) + minimum;
@@ -158,7 +161,9 @@ void pack_group(const GroupSpec& spec, const float* x, std::byte* block) noexcep
   const int top = (1 << spec.bits) - 1, middle = (top + 1) / 2;
   const bool levels = spec.codes != GroupCodes::kInteger;
   const float extreme = -*low > *high ? *low : *high, minimum = std::min(*low, 0.0f);
-  float wanted = levels ? std::fabs(extreme) : extreme / static_cast<float>(-middle);
+  float wanted = spec.codes == GroupCodes::kE4m3 ? std::fabs(extreme) / kLargestE4m3
+                 : levels                        ? std::fabs(extreme)
+                                                 : extreme / static_cast<float>(-middle);
   if (spec.offset == GroupOffset::kZeroPoint) wanted = (std::max(*high, 0.0f) - minimum) / static_cast<float>(top);
   if (spec.offset == GroupOffset::kMinimum) wanted = (*high - *low) / static_cast<float>(top);
   GroupHeader header{.scale = to_number(spec, wanted), .minimum = to_number(spec, *low)};
@@ -169,14 +174,16 @@ void pack_group(const GroupSpec& spec, const float* x, std::byte* block) noexcep
                                                               : -stored_number(spec.number, header.minimum) * inverse;
   std::uint8_t codes[kLargestGroup];
   for (int i = 0; i < spec.values; ++i) {
-    codes[i] =
-        levels ? nearest_group_level(group_levels(spec.codes), x[i] * inverse) : clamped(x[i] * inverse + zero, top);
+    codes[i] = spec.codes == GroupCodes::kE4m3 ? f32_to_e4m3(x[i] * inverse)
+               : levels                        ? nearest_group_level(group_levels(spec.codes), x[i] * inverse)
+                                               : clamped(x[i] * inverse + zero, top);
   }
   store_group(spec, header, codes, block);
 }
 
 // Half a step, or a whole one at the far end of symmetric codes, and what 16 bits leave of the largest step.
 float error_bound(const GroupSpec& spec) noexcept {
+  if (spec.codes == GroupCodes::kE4m3) return 0.04f;
   if (spec.codes != GroupCodes::kInteger) return spec.codes == GroupCodes::kNf4 ? 0.16f : 0.17f;
   const auto top = static_cast<float>((1 << spec.bits) - 1);
   const float steps = spec.offset == GroupOffset::kNone        ? 2.0f / (top + 1.0f)
@@ -186,12 +193,13 @@ float error_bound(const GroupSpec& spec) noexcept {
 }
 
 // All specs, numbered: templates over the number are what QuantFormat's functions, which know only bytes, are made of.
-constexpr int kIntegers = 6 * 4 * 3 * 3, kSpecs = kIntegers + 2 * 4;
+constexpr int kIntegers = 6 * 4 * 3 * 3, kSpecs = kIntegers + 3 * 4;
+constexpr GroupCodes kFloats[] = {GroupCodes::kNf4, GroupCodes::kFp4, GroupCodes::kE4m3};
 constexpr GroupSpec spec_at(int i) noexcept {
   if (i >= kIntegers) {
-    const int level = i - kIntegers;
-    return {4, kGroupSizes[level / 2], GroupOffset::kNone, DType::kF32,
-            level % 2 == 0 ? GroupCodes::kNf4 : GroupCodes::kFp4};
+    const int number = i - kIntegers;
+    const GroupCodes codes = kFloats[number / 4];
+    return {codes == GroupCodes::kE4m3 ? 8 : 4, kGroupSizes[number % 4], GroupOffset::kNone, DType::kF32, codes};
   }
   return {kBits[i / 36], kGroupSizes[i / 9 % 4], kOffsets[i / 3 % 3], kNumbers[i % 3]};
 }
@@ -217,7 +225,7 @@ void decompose_of(const std::byte* block, AffineBlock& out) noexcept {
 }
 
 std::string name_of(const GroupSpec& spec) {
-  const char* codes = spec.codes == GroupCodes::kNf4 ? "nf4" : "fp4";
+  const char* codes = spec.codes == GroupCodes::kNf4 ? "nf4" : spec.codes == GroupCodes::kFp4 ? "fp4" : "e4m3";
   std::string name = spec.codes == GroupCodes::kInteger ? "int" + std::to_string(spec.bits) : codes;
   name += "_g" + std::to_string(spec.values);
   if (spec.offset != GroupOffset::kNone) name += spec.offset == GroupOffset::kZeroPoint ? "z" : "m";
@@ -225,13 +233,15 @@ std::string name_of(const GroupSpec& spec) {
   return name + (spec.number == DType::kBF16 ? "_bf16" : "_f32");
 }
 
-AffineForm form_of(const GroupSpec& spec) {
+AffineForm form_of(const GroupSpec& spec, decltype(AffineForm::decompose) decompose) {
+  if (spec.codes == GroupCodes::kE4m3) return {};
   AffineForm form{.code_bits = spec.bits,
                   .scales = AffineForm::Scales::kNumber,
                   .number = spec.number,
                   .has_min = spec.offset == GroupOffset::kMinimum,
                   .zero_points = spec.offset == GroupOffset::kZeroPoint,
-                  .zero = spec.offset == GroupOffset::kMinimum ? 0 : 1 << (spec.bits - 1)};
+                  .zero = spec.offset == GroupOffset::kMinimum ? 0 : 1 << (spec.bits - 1),
+                  .decompose = decompose};
   if (spec.codes == GroupCodes::kInteger) return form;
   form.zero = 128;
   form.levels = (spec.codes == GroupCodes::kNf4 ? kNf4Steps : kFp4Steps).data();
@@ -250,8 +260,6 @@ struct Table {
   }
   void add(const GroupSpec& spec, decltype(QuantFormat::unpack) unpack, decltype(QuantFormat::pack) pack,
            decltype(AffineForm::decompose) decompose) {
-    AffineForm form = form_of(spec);
-    form.decompose = decompose;
     specs.push_back(spec);
     formats.push_back({.name = names.emplace_back(name_of(spec)),
                        .gguf_type = -1,
@@ -261,7 +269,7 @@ struct Table {
                        .unpack = unpack,
                        .pack = pack,
                        .max_relative_error = error_bound(spec),
-                       .affine = form});
+                       .affine = form_of(spec, decompose)});
   }
 };
 const Table& table() {

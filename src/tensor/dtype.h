@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -59,6 +60,30 @@ constexpr std::uint16_t f32_to_f16(float value) noexcept {
   }
   const std::uint32_t rounded = magnitude - 0x38000000u + 0xfffu + ((magnitude >> 13) & 1u);
   return static_cast<std::uint16_t>(sign | (rounded >> 13));
+}
+
+// The number of type e4m3 with these bits (OCP 8-bit floating point, OFP8: no infinity; 0x7f and 0xff are NaN). Each is
+// also a number of bf16 and of f16.
+constexpr float e4m3_to_f32(std::uint8_t bits) noexcept {
+  if ((bits & 0x7fu) == 0x7fu)
+    return std::bit_cast<float>(0x7fc00000u | static_cast<std::uint32_t>(bits & 0x80u) << 24);
+  const auto half = static_cast<std::uint16_t>((bits & 0x80u) << 8 | (bits & 0x7fu) << 7);
+  return f16_to_f32(half) * 256.0f;
+}
+
+// To the nearest, ties to even; beyond 448 the largest, as there is no infinity. NaN stays NaN.
+constexpr std::uint8_t f32_to_e4m3(float value) noexcept {
+  const std::uint32_t bits = std::bit_cast<std::uint32_t>(value), magnitude = bits & 0x7fffffffu;
+  const auto sign = static_cast<std::uint8_t>(bits >> 24 & 0x80u);
+  if (magnitude > 0x7f800000u) return static_cast<std::uint8_t>(sign | 0x7fu);
+  if (magnitude >= 0x43e00000u) return static_cast<std::uint8_t>(sign | 0x7eu);  // 448
+  if (magnitude < 0x3c800000u) {  // below 2^-6: adding 2^14 leaves multiples of 2^-9
+    const float shifted = std::bit_cast<float>(magnitude) + 0x1p14f;
+    return static_cast<std::uint8_t>(sign |
+                                     (std::bit_cast<std::uint32_t>(shifted) - std::bit_cast<std::uint32_t>(0x1p14f)));
+  }
+  const std::uint32_t rounded = magnitude - 0x3c000000u + 0x7ffffu + ((magnitude >> 20) & 1u);
+  return static_cast<std::uint8_t>(sign | std::min<std::uint32_t>(rounded >> 20, 0x7eu));
 }
 
 // 2^(bits - 128), half of the number of type e8m0 (OCP Microscaling Formats) with these bits: 0 and 1 are denormal. The

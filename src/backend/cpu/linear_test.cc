@@ -42,7 +42,7 @@ std::vector<const quant::QuantFormat*> tested_formats() {
       continue;
     of_kind[{spec.bits, spec.offset, spec.codes}] = &format;
   }
-  EXPECT_EQ(of_kind.size(), 20);
+  EXPECT_EQ(of_kind.size(), 21);
   for (const auto& [kind, format] : of_kind) formats.push_back(format);
   return formats;
 }
@@ -74,7 +74,8 @@ struct Weight {
   const quant::QuantFormat& format;
   std::int64_t k;
   std::vector<std::byte> stored;
-  std::vector<float> values;      // [kOutputs, k]
+  std::vector<float> exact;       // [kOutputs, k], as the format says
+  std::vector<float> values;      // as the kernel multiplies them: rounded to bf16, or levels to integers
   std::vector<double> magnitude;  // |scale * (code - zero)| + |min|: the terms that rounding errors are relative to
 
   explicit Weight(const Case& c, std::int64_t columns) : format(*c.format), k(columns) {
@@ -91,6 +92,7 @@ struct Weight {
       }
       format.unpack(to, std::span(values).subspan(r * row, row));
     }
+    exact = values;
     if (c.kernel->activation == ActivationType::kBf16) {
       for (float& v : values) v = bf16_to_f32(f32_to_bf16(v));
     }
@@ -360,6 +362,7 @@ TEST_P(LinearKernels, UnpackWhatWasPacked) {
   const Case& c = GetParam();
   for (const std::int64_t k : depths(c)) {
     const Weight weight(c, k);
+    const std::vector<float>& values = c.kernel->activation == ActivationType::kInt8 ? weight.exact : weight.values;
     for (const int n : {1, 15, 16}) {
       std::vector<std::byte> panel(c.kernel->panel_bytes(*c.format, k), std::byte{0xff});
       c.kernel->pack(*c.format, weight.stored.data(), n, k, panel.data());
@@ -367,7 +370,7 @@ TEST_P(LinearKernels, UnpackWhatWasPacked) {
       for (int r = 0; r < kPanelRows; ++r) {
         c.kernel->unpack_row(*c.format, panel.data(), r, k, row.data());
         for (std::int64_t i = 0; i < k; ++i) {
-          const float expected = r < n ? weight.values[static_cast<std::size_t>(r * k + i)] : 0.0f;
+          const float expected = r < n ? values[static_cast<std::size_t>(r * k + i)] : 0.0f;
           ASSERT_EQ(row[static_cast<std::size_t>(i)], expected) << "row " << r << " of " << n << " value " << i;
         }
       }

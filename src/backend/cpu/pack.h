@@ -27,6 +27,12 @@ std::size_t raw_panel_bytes(const quant::QuantFormat& format, std::int64_t k);
 void pack_raw(const quant::QuantFormat& format, const std::byte* rows, int n_rows, std::int64_t k, std::byte* panel);
 void unpack_raw_row(const quant::QuantFormat& format, const std::byte* panel, int row, std::int64_t k, float* out);
 
+// Panels of groups of e4m3 numbers (quant/group_format.h): for each group [scale f32 x 16], then the numbers like bf16:
+// [k/2][16][2].
+std::size_t float8_panel_bytes(const quant::QuantFormat& format, std::int64_t k);
+void pack_float8(const quant::QuantFormat& format, const std::byte* rows, int n_rows, std::int64_t k, std::byte* panel);
+void unpack_float8_row(const quant::QuantFormat& format, const std::byte* panel, int row, std::int64_t k, float* out);
+
 // Panels of a format with an AffineForm: one sequence of bytes per block, in the order in which kernels read them:
 //   [scale x 16][min x 16]                of the block, for 16 rows; each is f16, `number`, or a byte if it is e8m0
 //   or [scale x 16][int8 zero point x 16]

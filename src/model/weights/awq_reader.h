@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "model/weights/weight_reader.h"
+#include "model/weights/matrix_reader.h"
 
 namespace millrace::model {
 
@@ -14,6 +14,12 @@ struct AwqRules {
   bool gemv = false;
   std::int64_t group_size = 128;  // columns; -1: one group. gemm: the tensors say
 };
+struct AwqTensors {
+  const checkpoint::RawTensor *codes, *zeros, *scales;
+};
+// Throws LoadError naming a tensor whose shape does not fit the others.
+OpenedMatrix open_awq_matrix(const StoredTensors& tensors, const AwqTensors& from, const AwqRules& rules);
+// Reads all matrices that have a .qweight.
 std::unique_ptr<WeightReader> awq_reader(const AwqRules& rules, const checkpoint::Checkpoint& checkpoint);
 
 }  // namespace millrace::model

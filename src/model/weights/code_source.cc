@@ -11,20 +11,22 @@ constexpr std::int64_t kWordBits = 32, kAwqLanes = 8, kPlanes = 4;
 
 class RowCodes final : public CodeSource {
  public:
-  RowCodes(const StoredTensors& tensors, const RawTensor& tensor, std::int64_t cols, const CodeOrder& order)
-      : tensors_(tensors), tensor_(tensor), cols_(cols), order_(order) {}
+  RowCodes(const StoredTensors& tensors, const RawTensor& tensor, const Shape& matrix, const CodeOrder& order)
+      : tensors_(tensors),
+        tensor_(tensor),
+        row_bytes_(tensor.bytes / static_cast<std::uint64_t>(matrix[0])),
+        cols_(matrix[1]),
+        order_(order) {}
   void read(std::int64_t first, std::int64_t count, std::uint8_t* out) const override {
-    const TensorRange part = range(first, count);
-    std::vector<std::byte> raw = tensors_.bytes(tensor_, part);
-    const std::size_t row_bytes = static_cast<std::size_t>(part.bytes) / static_cast<std::size_t>(count);
+    std::vector<std::byte> raw = tensors_.bytes(tensor_, range(first, count));
     raw.resize(raw.size() + sizeof(std::uint64_t));  // read_stream() looks ahead
     for (std::int64_t r = 0; r < count; ++r) {
-      read_row(reinterpret_cast<const std::uint8_t*>(raw.data()) + static_cast<std::size_t>(r) * row_bytes,
+      read_row(reinterpret_cast<const std::uint8_t*>(raw.data()) + static_cast<std::size_t>(r) * row_bytes_,
                out + r * cols_);
     }
   }
   TensorRange range(std::int64_t first, std::int64_t count) const override {
-    return range_of_rows(tensor_, first, count);
+    return {&tensor_, static_cast<std::uint64_t>(first) * row_bytes_, static_cast<std::uint64_t>(count) * row_bytes_};
   }
 
  private:
@@ -54,6 +56,7 @@ class RowCodes final : public CodeSource {
 
   StoredTensors tensors_;
   const RawTensor& tensor_;
+  std::size_t row_bytes_;
   std::int64_t cols_;
   CodeOrder order_;
 };
@@ -120,7 +123,8 @@ class AwqCodes final : public WholeTensor {
       const std::int64_t row = first + r;
       const std::uint32_t* column = all + row / kAwqLanes;
       const int shift = awq_shift(row % kAwqLanes);
-      for (std::int64_t c = 0; c < cols; ++c) out[r * cols + c] = static_cast<std::uint8_t>(column[c * width] >> shift & 15);
+      for (std::int64_t c = 0; c < cols; ++c)
+        out[r * cols + c] = static_cast<std::uint8_t>(column[c * width] >> shift & 15);
     }
   }
   TensorRange range(std::int64_t first, std::int64_t count) const override {
@@ -156,9 +160,9 @@ class PlaneCodes final : public CodeSource {
 
 }  // namespace
 
-std::unique_ptr<CodeSource> codes_by_row(const StoredTensors& tensors, const RawTensor& tensor, std::int64_t cols,
+std::unique_ptr<CodeSource> codes_by_row(const StoredTensors& tensors, const RawTensor& tensor, const Shape& matrix,
                                          const CodeOrder& order) {
-  return std::make_unique<RowCodes>(tensors, tensor, cols, order);
+  return std::make_unique<RowCodes>(tensors, tensor, matrix, order);
 }
 std::unique_ptr<CodeSource> codes_by_column(const StoredTensors& tensors, const RawTensor& tensor, std::int64_t cols,
                                             int bits) {

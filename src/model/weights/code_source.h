@@ -28,9 +28,9 @@ struct CodeOrder {
   std::uint8_t flipped = 0;        // bits of a code to be turned over: 128 for signed bytes
 };
 
-// The codes of a row are one stream in a tensor [rows, ...].
+// The codes of a row are one stream; all rows have an equal share of the tensor's bytes.
 std::unique_ptr<CodeSource> codes_by_row(const StoredTensors& tensors, const checkpoint::RawTensor& tensor,
-                                         std::int64_t cols, const CodeOrder& order);
+                                         const Shape& matrix, const CodeOrder& order);
 // The codes of a column, those of all rows, are one stream down the words of a tensor i32 [cols * bits / 32, rows].
 std::unique_ptr<CodeSource> codes_by_column(const StoredTensors& tensors, const checkpoint::RawTensor& tensor,
                                             std::int64_t cols, int bits);

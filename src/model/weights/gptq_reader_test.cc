@@ -152,7 +152,8 @@ TEST(GptqWeight, FieldsThatAreNotThereMeanWhatTheToolsMean) {
 }
 
 TEST(GptqWeight, ColumnsInOrderNeedNoIndex) {
-  for (const auto& [golden, format] : {std::pair{"v1_sym4", "int4_g32"}, {"v1_asym4", "int4_g32z"}, {"v2_sym8", "int8_g32"}}) {
+  for (const auto& [golden, format] :
+       {std::pair{"v1_sym4", "int4_g32"}, {"v1_asym4", "int4_g32z"}, {"v2_sym8", "int8_g32"}}) {
     Broken without(golden);
     without.rename(std::string(kName) + ".g_idx", std::string(kName) + ".g_idq");
     EXPECT_EQ(without.outcome(), format) << golden;

@@ -55,15 +55,15 @@ GptqTensors::GptqTensors(const StoredTensors& tensors, const std::string& name, 
   bits = bits_of(stored, module, codes->shape, rules);
   if (bits == 0) {
     const RawTensor& packed = stored.require(module + ".qzeros", {"I32"});
-    stored.fail(codes->name, fmt::format("shape {} with {} {}: expected [columns * bits / 32, rows] and [groups, rows * "
-                                         "bits / 32] for 2, 3, 4 or 8 bits",
-                                         codes->shape.to_string(), packed.name, packed.shape.to_string()));
+    stored.fail(codes->name,
+                fmt::format("shape {} with {} {}: expected [columns * bits / 32, rows] and [groups, rows * "
+                            "bits / 32] for 2, 3, 4 or 8 bits",
+                            codes->shape.to_string(), packed.name, packed.shape.to_string()));
   }
   cols = columns_of(stored, module, codes->shape, bits);
   if (cols % kWordBits != 0) {
-    throw_load_error(ErrorCode::kUnsupported, codes->name,
-                     "{}: tensor '{}': {} columns; only multiples of {} are read", stored.checkpoint().path,
-                     codes->name, cols, kWordBits);
+    throw_load_error(ErrorCode::kUnsupported, codes->name, "{}: tensor '{}': {} columns; only multiples of {} are read",
+                     stored.checkpoint().path, codes->name, cols, kWordBits);
   }
   scales = &stored.require(module + ".scales", kNumberDtypes);
   if (scales->shape.rank() != 2 || scales->shape[1] != rows) {
@@ -99,7 +99,8 @@ GptqZeroPoints read_zero_points(const GptqTensors& tensors, const GptqRules& rul
   zeros.contradict = rules.zeros_less_one && rules.symmetric && all_are(middle);
   if (zeros.contradict) return zeros;
   const int added = rules.zeros_less_one && bits == 3 ? 1 : 0;
-  if (rules.zeros_less_one && bits != 3) std::ranges::for_each(stored, [&](std::uint32_t& word) { word += ones(bits); });
+  if (rules.zeros_less_one && bits != 3)
+    std::ranges::for_each(stored, [&](std::uint32_t& word) { word += ones(bits); });
   for (std::int64_t r = 0; r < tensors.rows; ++r) {
     for (std::int64_t g = 0; g < tensors.groups; ++g) {
       zeros.values.push_back(static_cast<std::uint8_t>((zero_at(r, g) + added) & top));
@@ -133,7 +134,8 @@ OpenedMatrix open_gptq_matrix(const GptqTensors& tensors, const GptqRules& rules
   const std::vector<std::uint32_t> groups = read_groups(tensors, rules);
   std::vector<std::int64_t> members(static_cast<std::size_t>(tensors.groups));
   for (const std::uint32_t g : groups) ++members[g];
-  const std::int64_t columns = std::accumulate(members.begin(), members.end(), std::int64_t{0}, std::gcd<std::int64_t, std::int64_t>);
+  const std::int64_t columns =
+      std::accumulate(members.begin(), members.end(), std::int64_t{0}, std::gcd<std::int64_t, std::int64_t>);
   const std::string& name = tensors.group_of != nullptr ? tensors.group_of->name : tensors.scales->name;
   GptqZeroPoints zeros = read_zero_points(tensors, rules);
   contradict = zeros.contradict;

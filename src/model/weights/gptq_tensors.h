@@ -19,10 +19,10 @@ struct GptqRules {
   std::int64_t group_size = 0;  // columns of a group in most matrices; -1: one group
 };
 
-// The tensors of one GPTQ matrix: <module>.qweight i32 [cols * bits / 32, rows], .qzeros i32 [groups, rows * bits / 32],
-// .scales [groups, rows] and, optionally, .g_idx i32 [cols]. Codes of 2, 3, 4 or 8 bits form one stream of bits down
-// each column of qweight, and along each row of qzeros, from the lowest bit of a word on. The checkpoint must outlive
-// it.
+// The tensors of one GPTQ matrix: <module>.qweight i32 [cols * bits / 32, rows], .qzeros i32 [groups, rows * bits /
+// 32], .scales [groups, rows] and, optionally, .g_idx i32 [cols]. Codes of 2, 3, 4 or 8 bits form one stream of bits
+// down each column of qweight, and along each row of qzeros, from the lowest bit of a word on. The checkpoint must
+// outlive it.
 struct GptqTensors {
   // Throws LoadError naming a tensor that is missing or has another shape.
   GptqTensors(const StoredTensors& tensors, const std::string& module, const GptqRules& rules);

@@ -68,14 +68,25 @@ class GroupWeight final : public StoredWeight {
   void check(const quant::GroupHeader& header, std::int64_t row, std::size_t block,
              std::span<const std::uint8_t> codes) const {
     const quant::GroupSpec& spec = matrix_.spec;
-    if (spec.codes != quant::GroupCodes::kInteger || quant::stored_number(spec.number, header.scale) != 0.0f) return;
+    if (spec.codes == quant::GroupCodes::kE4m3) check_floats(row, codes);
+    const bool levels = spec.codes == quant::GroupCodes::kNf4 || spec.codes == quant::GroupCodes::kFp4;
+    if (levels || quant::stored_number(spec.number, header.scale) != 0.0f) return;
+    if (spec.codes == quant::GroupCodes::kE4m3) return check_zero(row, block, codes, 0, 0x7f);
     const int zero = spec.offset == quant::GroupOffset::kNone        ? 1 << (spec.bits - 1)
                      : spec.offset == quant::GroupOffset::kZeroPoint ? header.zero_point
                                                                      : 0;
-    const auto other = std::ranges::find_if(codes, [&](std::uint8_t code) { return code != zero; });
+    check_zero(row, block, codes, zero, 0xff);
+  }
+  // Of a group whose scale is 0.
+  void check_zero(std::int64_t row, std::size_t block, std::span<const std::uint8_t> codes, int zero, int mask) const {
+    const auto other = std::ranges::find_if(codes, [&](std::uint8_t code) { return (code & mask) != zero; });
     if (other == codes.end()) return;
     stored_.fail(matrix_.scales_name, fmt::format("the scale of row {}, group {} is 0, but a code of it is {}, not {}",
                                                   row, group_of(block), *other, zero));
+  }
+  void check_floats(std::int64_t row, std::span<const std::uint8_t> codes) const {
+    const auto nan = std::ranges::find_if(codes, [](std::uint8_t code) { return (code & 0x7f) == 0x7f; });
+    if (nan != codes.end()) stored_.fail(tensors.front()->name, fmt::format("a number of row {} is NaN ({:#04x})", row, *nan));
   }
 
   StoredTensors stored_;

@@ -21,10 +21,9 @@ std::unique_ptr<StoredWeight> MatrixReader::open(const std::string& name, const 
   OpenedMatrix opened = open_module(stem_of(name, kWeight));
   const std::int64_t rows = std::max<std::int64_t>(1, shape.experts) * shape.rows;
   if (opened.rows != rows || opened.cols != shape.cols) {
-    tensors_.fail(opened.weight->tensors.front()->name,
-                  fmt::format("shape {}: a matrix [{}, {}]; expected [{}, {}]",
-                              opened.weight->tensors.front()->shape.to_string(), opened.rows, opened.cols, rows,
-                              shape.cols));
+    tensors_.fail(opened.weight->tensors.front()->name, fmt::format("shape {}: a matrix [{}, {}]; expected [{}, {}]",
+                                                                    opened.weight->tensors.front()->shape.to_string(),
+                                                                    opened.rows, opened.cols, rows, shape.cols));
   }
   return std::move(opened.weight);
 }
@@ -33,8 +32,8 @@ std::vector<MatrixInfo> MatrixReader::matrices() const {
   std::vector<MatrixInfo> all;
   for (const std::string& module : modules()) {
     const OpenedMatrix opened = open_module(module);
-    all.push_back({module + std::string(kWeight), opened.weight->format, opened.rows, opened.cols,
-                   opened.weight->tensors});
+    all.push_back(
+        {module + std::string(kWeight), opened.weight->format, opened.rows, opened.cols, opened.weight->tensors});
   }
   return all;
 }

@@ -71,7 +71,8 @@ std::vector<float> StoredTensors::floats(const RawTensor& tensor) const {
   if (tensor.format != nullptr) {
     tensor.format->unpack(raw.data(), values);
   } else {
-    std::ranges::transform(raw, values.begin(), [](std::byte b) { return e8m0_to_f32(std::to_integer<std::uint8_t>(b)); });
+    std::ranges::transform(raw, values.begin(),
+                           [](std::byte b) { return e8m0_to_f32(std::to_integer<std::uint8_t>(b)); });
   }
   const auto bad = std::ranges::find_if(values, [](float value) { return !std::isfinite(value); });
   if (bad != values.end()) fail(tensor.name, fmt::format("value {} is {}", bad - values.begin(), *bad));

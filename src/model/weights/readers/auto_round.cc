@@ -1,5 +1,5 @@
-// AutoRound (arXiv:2309.05516): layouts of GPTQ or AWQ under the names auto_round:auto_gptq and auto_round:auto_awq. Its
-// own packing, auto_round, is GPTQ's with zero points as they are.
+// AutoRound (arXiv:2309.05516): layouts of GPTQ or AWQ under the names auto_round:auto_gptq and auto_round:auto_awq.
+// Its own packing, auto_round, is GPTQ's with zero points as they are.
 #include "model/weights/awq_reader.h"
 #include "model/weights/gptq_tensors.h"
 
@@ -12,7 +12,8 @@ using checkpoint::JsonFields;
 constexpr std::string_view kAutoRoundMethods[] = {"auto-round", "intel/auto-round"};
 
 std::string packing_of(const JsonFields& quantization) {
-  std::string packing = quantization.text("packing_format").value_or(quantization.text("backend").value_or("auto_round"));
+  std::string packing =
+      quantization.text("packing_format").value_or(quantization.text("backend").value_or("auto_round"));
   if (packing.starts_with("auto_round:")) packing = packing.substr(packing.find(':') + 1);
   return packing;
 }
@@ -21,11 +22,12 @@ bool accepts_auto_round(const JsonFields& quantization, const Checkpoint&) {
   const auto method = quantization.text("quant_method");
   if (method != kAutoRoundMethods[0] && method != kAutoRoundMethods[1]) return false;
   const std::string packing = packing_of(quantization);
-  const bool known = packing.find("awq") != std::string::npos || packing.find("gptq") != std::string::npos ||
-                     packing == "auto_round";
+  const bool known =
+      packing.find("awq") != std::string::npos || packing.find("gptq") != std::string::npos || packing == "auto_round";
   if (!known) {
-    quantization.unsupported("packing_format", "'" + packing + "' is not supported, only auto_round:auto_gptq, "
-                                               "auto_round:auto_awq and auto_round");
+    quantization.unsupported("packing_format", "'" + packing +
+                                                   "' is not supported, only auto_round:auto_gptq, "
+                                                   "auto_round:auto_awq and auto_round");
   }
   return true;
 }

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "checkpoint/json_fields.h"
+#include "model/weights/module_pattern.h"
+
+namespace millrace::model {
+
+// How the weights of a group of modules are quantized: config_groups.*.weights of compressed-tensors' configuration.
+struct CompressedScheme {
+  std::string group;  // "group_0"
+  int bits = 8;
+  bool floating = false, symmetric = true;
+  std::string strategy;         // tensor, channel, group, tensor_group, block
+  std::int64_t group_size = 0;  // columns; 0: none
+  std::int64_t block_rows = 0, block_cols = 0;
+  bool ordered = false;  // actorder that needs weight_g_idx
+};
+
+// The configuration of a checkpoint of compressed-tensors.
+class CompressedConfig {
+ public:
+  // Throws LoadError (kUnsupported) naming a field whose value cannot be read.
+  explicit CompressedConfig(const checkpoint::JsonFields& quantization);
+  // The scheme of a module whose weights are quantized: that of the group with a name or expression for it, else of the
+  // group for its class. Throws LoadError if there is none, or two.
+  const CompressedScheme& scheme_of(const std::string& module) const;
+
+ private:
+  struct Group {
+    CompressedScheme scheme;
+    std::vector<ModulePattern> modules;  // names and expressions
+    bool all_linears = false;            // names a class
+  };
+  checkpoint::JsonFields fields_;
+  std::vector<Group> groups_;
+};
+
+}  // namespace millrace::model

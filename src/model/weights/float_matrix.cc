@@ -1,0 +1,220 @@
+#include "model/weights/float_matrix.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <numeric>
+#include <utility>
+
+#include "base/error.h"
+#include "model/weights/group_weight.h"
+
+namespace millrace::model {
+namespace {
+
+using checkpoint::RawTensor;
+
+constexpr std::int64_t kMxValues = 32, kMxBytes = 16;
+
+std::int64_t blocks_of(std::int64_t values, std::int64_t block) noexcept { return (values + block - 1) / block; }
+
+std::int64_t bytes_of_row(const RawTensor& weight) noexcept {
+  return static_cast<std::int64_t>(weight.bytes) / weight.shape[0];
+}
+
+// The block of the scale tensor's shape: the whole matrix, a row, or `wanted`.
+ScaleBlock scale_block(const StoredTensors& tensors, const Float8Tensors& stored, std::int64_t rows,
+                       std::int64_t cols) {
+  const Shape& shape = stored.scale->shape;
+  const bool exponents = stored.scale->format == nullptr;
+  if (shape.rank() == 2 && shape[0] == rows && cols % shape[1] == 0 && (exponents || stored.block.rows == 0)) {
+    return {1, cols / shape[1]};
+  }
+  std::vector<std::int64_t> dims;
+  for (std::size_t i = 0; i < shape.rank(); ++i) dims.push_back(shape[i]);
+  const std::int64_t count = shape.elements();
+  if (count == 1 && (rows > 1 || stored.block.rows == 0)) {
+    if (stored.block.rows == 0 || (blocks_of(rows, stored.block.rows) == 1 && blocks_of(cols, stored.block.cols) == 1)) {
+      return {rows, cols};
+    }
+    if (dims.size() < 2) return {rows, cols};  // one scale although others have blocks
+  }
+  if (count == rows && !dims.empty() && dims[0] == rows) return {1, cols};
+  std::erase(dims, 1);
+  if (stored.block.rows > 0) {
+    const std::int64_t down = blocks_of(rows, stored.block.rows), across = blocks_of(cols, stored.block.cols);
+    std::vector<std::int64_t> expected = {down, across};
+    std::erase(expected, 1);
+    if (dims == expected) return stored.block;
+    tensors.fail(stored.scale->name, fmt::format("shape {}: expected [{}, {}], one for each block [{}, {}] of [{}, {}]",
+                                                 shape.to_string(), down, across, stored.block.rows, stored.block.cols,
+                                                 rows, cols));
+  }
+  tensors.fail(stored.scale->name, fmt::format("shape {}: expected one scale, or one for each of {} rows",
+                                               shape.to_string(), rows));
+}
+
+void check_matrix(const StoredTensors& tensors, const RawTensor& tensor) {
+  if (tensor.shape.rank() == 2) return;
+  tensors.fail(tensor.name, fmt::format("shape {}: expected two dimensions", tensor.shape.to_string()));
+}
+
+// From values 2j and 2j + 1 in byte j to values j and j + 16, as GGUF has them.
+void reorder(const std::byte* from, std::byte* to) noexcept {
+  const auto code = [from](int i) { return from[i / 2] >> (i % 2 * 4) & std::byte{15}; };
+  for (int i = 0; i < kMxBytes; ++i) to[i] = code(i) | code(i + 16) << 4;
+}
+
+class Mxfp4Rows final : public StoredWeight {
+ public:
+  Mxfp4Rows(const StoredTensors& stored, const Float8Tensors& from, std::int64_t cols)
+      : stored_(stored), from_(from), blocks_(cols / kMxValues) {
+    format = quant::find_format("mxfp4");
+    tensors = {from.weight, from.scale};
+    tensors.insert(tensors.end(), from.others.begin(), from.others.end());
+  }
+  void read(std::int64_t first, std::int64_t count, std::span<std::byte> out) const override {
+    const std::vector<std::byte> codes = stored_.bytes(*from_.weight, range_of_rows(*from_.weight, first, count));
+    const std::vector<std::byte> scales = stored_.bytes(*from_.scale, range_of_rows(*from_.scale, first, count));
+    std::byte* to = out.data();
+    for (std::size_t i = 0; i < scales.size(); ++i, to += 1 + kMxBytes) {
+      if (scales[i] == std::byte{255}) {
+        const auto row = first + static_cast<std::int64_t>(i) / blocks_, block = static_cast<std::int64_t>(i) % blocks_;
+        stored_.fail(from_.scale->name, fmt::format("the exponent of row {}, block {} is 255: NaN", row, block));
+      }
+      *to = scales[i];
+      reorder(codes.data() + i * kMxBytes, to + 1);
+    }
+  }
+  std::vector<TensorRange> ranges(std::int64_t first, std::int64_t count) const override {
+    std::vector<TensorRange> all = {range_of_rows(*from_.weight, first, count),
+                                    range_of_rows(*from_.scale, first, count)};
+    for (const RawTensor* other : from_.others) all.push_back({other, 0, other->bytes});
+    return all;
+  }
+
+ private:
+  StoredTensors stored_;
+  Float8Tensors from_;
+  std::int64_t blocks_;
+};
+
+}  // namespace
+
+OpenedMatrix open_float8(const StoredTensors& tensors, const Float8Tensors& stored) {
+  check_matrix(tensors, *stored.weight);
+  const std::int64_t rows = stored.weight->shape[0], cols = bytes_of_row(*stored.weight);
+  const ScaleBlock block = scale_block(tensors, stored, rows, cols);
+  const int values = block_of_groups(tensors, stored.weight->name, std::gcd(block.cols, cols));
+  GroupMatrix matrix{.rows = rows,
+                     .cols = cols,
+                     .groups = cols / values,
+                     .spec = {.bits = 8, .values = values, .number = DType::kF32, .codes = quant::GroupCodes::kE4m3},
+                     .order = {},
+                     .group_of_block = {},
+                     .codes = codes_by_row(tensors, *stored.weight, Shape{rows, cols}, {.bits = 8}),
+                     .numbers = {},
+                     .scales_name = stored.scale->name,
+                     .tensors = {stored.weight, stored.scale},
+                     .by_row = {},
+                     .groups_first = false};
+  matrix.tensors.insert(matrix.tensors.end(), stored.others.begin(), stored.others.end());
+  matrix.numbers = [tensors, scale = stored.scale, block, rows, cols, values] {
+    const std::vector<float> scales = tensors.floats(*scale);
+    const std::int64_t across = blocks_of(cols, block.cols);
+    GroupNumbers numbers;
+    numbers.scales.reserve(static_cast<std::size_t>(rows * (cols / values)));
+    for (std::int64_t r = 0; r < rows; ++r) {
+      for (std::int64_t c = 0; c < cols; c += values) {
+        const auto at = static_cast<std::size_t>(r / block.rows * across + c / block.cols);
+        numbers.scales.push_back(std::bit_cast<std::uint32_t>(scales[at]));
+      }
+    }
+    return numbers;
+  };
+  return {rows, cols, group_weight(tensors, std::move(matrix))};
+}
+
+OpenedMatrix open_mxfp4(const StoredTensors& tensors, const Float8Tensors& stored) {
+  check_matrix(tensors, *stored.weight);
+  const std::int64_t rows = stored.weight->shape[0], cols = bytes_of_row(*stored.weight) * 2;
+  if (cols % kMxValues != 0 || stored.scale->shape != Shape{rows, cols / kMxValues}) {
+    tensors.fail(stored.scale->name, fmt::format("shape {}: expected one exponent for every {} columns of [{}, {}]",
+                                                 stored.scale->shape.to_string(), kMxValues, rows, cols));
+  }
+  return {rows, cols, std::make_unique<Mxfp4Rows>(tensors, stored, cols)};
+}
+
+namespace {
+
+constexpr std::string_view kScaleEndings[] = {".weight_scale_inv", ".weight_scale", ".scale"};
+
+const RawTensor* scale_of(const StoredTensors& tensors, const std::string& module) {
+  for (const std::string_view ending : kScaleEndings) {
+    const RawTensor* scale = tensors.find(module + std::string(ending));
+    if (scale != nullptr) return scale;
+  }
+  return nullptr;
+}
+
+const RawTensor* weight_of(const StoredTensors& tensors, const std::string& module) {
+  const RawTensor* packed = tensors.find(module + ".weight_packed");
+  return packed != nullptr ? packed : tensors.find(module + ".weight");
+}
+
+class FloatReader final : public MatrixReader {
+ public:
+  FloatReader(const checkpoint::Checkpoint& checkpoint, const ScaleBlock& block)
+      : MatrixReader(checkpoint), block_(block) {}
+
+ protected:
+  std::vector<std::string> modules() const override {
+    std::vector<std::string> all;
+    for (const std::string_view ending : kScaleEndings) {
+      for (std::string& module : tensors_.stems(ending)) {
+        if (has_module(module)) all.push_back(std::move(module));
+      }
+    }
+    return all;
+  }
+  bool has_module(const std::string& module) const override { return has_float_module(tensors_, module); }
+  OpenedMatrix open_module(const std::string& module) const override {
+    return open_float_module(tensors_, module, block_);
+  }
+
+ private:
+  ScaleBlock block_;
+};
+
+}  // namespace
+
+bool has_float_module(const StoredTensors& tensors, const std::string& module) {
+  return scale_of(tensors, module) != nullptr && weight_of(tensors, module) != nullptr;
+}
+
+OpenedMatrix open_float_module(const StoredTensors& tensors, const std::string& module, const ScaleBlock& block) {
+  const RawTensor *scale = scale_of(tensors, module), *weight = weight_of(tensors, module);
+  const Float8Tensors stored{weight, scale, block,
+                             tensors_of(tensors, module,
+                                        {"input_scale", "activation_scale", "input_scale_ub", "input_global_scale",
+                                         "output_scale", "weight_shape"})};
+  if (dtype_of(*weight) == "F8_E4M3") return open_float8(tensors, stored);
+  static_cast<void>(tensors.require(weight->name, {"U8", "I8", "F8_E4M3"}));
+  static_cast<void>(tensors.require(scale->name, {"U8", "F8_E8M0"}));
+  return open_mxfp4(tensors, stored);
+}
+
+std::unique_ptr<WeightReader> float_reader(const checkpoint::Checkpoint& checkpoint, const ScaleBlock& block) {
+  return std::make_unique<FloatReader>(checkpoint, block);
+}
+
+std::vector<const RawTensor*> tensors_of(const StoredTensors& tensors, const std::string& module,
+                                         std::initializer_list<std::string_view> names) {
+  std::vector<const RawTensor*> found;
+  for (const std::string_view name : names) {
+    if (const RawTensor* tensor = tensors.find(module + "." + std::string(name))) found.push_back(tensor);
+  }
+  return found;
+}
+
+}  // namespace millrace::model
