@@ -141,6 +141,6 @@ CASES = {
     "awq_old_keys": case(lambda: common.llama(), "gemm", 32, dict(w_bit=4, q_group_size=32, version="GEMM")),
     "awq_gemv_g64": case(lambda: common.llama(attention_bias=True, intermediate_size=192), "gemv", 64),
     "awq_gemv_g128": case(lambda: common.wide_llama(intermediate_size=128), "gemv", 128),
-    "awq_gemv_g32": case(lambda: common.llama(intermediate_size=320), "gemv", 32),  # 10 groups a row of down_proj: two words
+    "awq_gemv_g32": case(lambda: common.llama(intermediate_size=288, tie_word_embeddings=True), "gemv", 32),  # 9 groups a row of down_proj
     "awq_gemv_fast_g64": case(lambda: common.llama(intermediate_size=192), "gemv_fast", 64),
 }

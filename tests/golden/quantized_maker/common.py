@@ -1,4 +1,5 @@
 """What all packages share: the model to quantize, how it is saved, and what a case must prove before it is written."""
+import copy
 import hashlib
 import json
 import os
@@ -38,14 +39,15 @@ def seed(name):
 def random_model(config, dtype, name):
     """Weights large enough to be worth rounding; the fourth to sixth row of a projection have no negative value, so that minima matter."""
     seed(name)
-    config.dtype = dtype
-    model = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
+    model = AutoModelForCausalLM.from_config(copy.deepcopy(config), dtype=torch.float32)
     with torch.no_grad():
         for key, parameter in model.named_parameters():
             scale = 0.2 if parameter.ndim == 1 else 1.5 / parameter.shape[-1]**0.5
             parameter.copy_(scale * torch.randn(parameter.shape) + (1.0 if key.endswith("norm.weight") else 0.0))
             if "_proj.weight" in key:
                 parameter[3:6].abs_()
+    config.dtype = model.config.dtype = dtype
+    config.architectures = [type(model).__name__]
     return model.to(dtype).eval()
 
 
@@ -71,7 +73,6 @@ def save(name, config, quantization, state, shard_bytes=None, **keys):
     """The files as save_pretrained of Transformers leaves them: config.json, and one file of tensors or shards with an index."""
     folder = empty_folder(name)
     written = json.loads(config.to_json_string(use_diff=True)) | keys
-    written["architectures"] = [type(AutoModelForCausalLM.from_config(config)).__name__]
     if quantization is not None:
         written["quantization_config"] = quantization
     write_json(folder / "config.json", written)
@@ -156,9 +157,7 @@ def twin_logits(config, weights, tokens, renamed):
 
 
 def plain_config(config):
-    copied = type(config).from_dict({key: value for key, value in config.to_dict().items() if key != "quantization_config"})
-    copied.dtype = torch.float32
-    return copied
+    return type(config).from_dict({key: value for key, value in config.to_dict().items() if key not in ("quantization_config", "dtype")})
 
 
 def quantized_linears(state, but=()):
