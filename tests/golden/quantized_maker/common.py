@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from huggingface_hub import save_torch_state_dict
 from safetensors.torch import save_file
-from transformers import AutoModelForCausalLM, LlamaConfig
+from transformers import AutoModelForCausalLM, LlamaConfig, Qwen3MoeConfig
 
 torch.set_num_threads(1)
 ROOT = pathlib.Path(__file__).parent.parent / "quantized"
@@ -30,6 +30,12 @@ def llama(**changes):
 
 def wide_llama(**changes):
     return LlamaConfig(**WIDE | changes)
+
+
+def mixture(**changes):
+    """Four experts, two for a token, in the tensors of Qwen3-MoE."""
+    small = {key: value for key, value in SMALL.items()}
+    return Qwen3MoeConfig(**small | dict(num_experts=4, num_experts_per_tok=2, moe_intermediate_size=32, norm_topk_prob=True) | changes)
 
 
 def seed(name):
@@ -56,7 +62,29 @@ def state_of(model):
     state = {name: tensor.detach().clone() for name, tensor in model.state_dict().items()}
     if model.config.tie_word_embeddings:
         state.pop("lm_head.weight", None)
+    return split_experts(state)
+
+
+def split_experts(state):
+    """Experts in the tensors of checkpoints, one matrix each, of those in which Transformers 5 holds them."""
+    for key in [key for key in state if key.endswith((".experts.gate_up_proj", ".experts.down_proj"))]:
+        stem, whole = key.rsplit(".", 1)[0], state.pop(key)
+        for expert, matrix in enumerate(whole):
+            parts = zip(("gate_proj", "up_proj"), matrix.chunk(2)) if key.endswith("gate_up_proj") else [("down_proj", matrix)]
+            state |= {f"{stem}.{expert}.{part}.weight": part_of.clone() for part, part_of in parts}
     return state
+
+
+def join_experts(weights):
+    """What split_experts did, undone."""
+    weights = dict(weights)
+    for stem in sorted({key.split(".experts.")[0] + ".experts" for key in weights if ".experts." in key}):
+        count = len([key for key in weights if key.startswith(stem) and key.endswith("down_proj.weight")])
+        take = lambda part: [weights.pop(f"{stem}.{expert}.{part}.weight") for expert in range(count)]
+        gate, up, down = take("gate_proj"), take("up_proj"), take("down_proj")
+        weights[stem + ".gate_up_proj"] = torch.stack([torch.cat(pair) for pair in zip(gate, up)])
+        weights[stem + ".down_proj"] = torch.stack(down)
+    return weights
 
 
 def empty_folder(name):
@@ -119,9 +147,9 @@ def as_float32(array):
     return array.float().contiguous() if isinstance(array, torch.Tensor) else torch.from_numpy(np.ascontiguousarray(array, dtype=np.float32))
 
 
-def finish(name, config, plain, own, exact, renamed=None, own_logits=None, tolerance=0.05):
-    """Writes what is expected. plain: the tensors that are not quantized, by the names of the checkpoint. own: what the tool unpacks, in the type
-    that it computes in. exact: the same by our own unpacking of the file, in float32. renamed: names of checkpoint -> of Transformers' model.
+def finish(name, config, plain, own, exact, own_logits=None, tolerance=0.05):
+    """Writes what is expected. plain: the tensors that are not quantized. own: what the tool unpacks, in the type
+    that it computes in. exact: the same by our own unpacking of the file, in float32.
     own_logits(tokens): what the tool's model answers, where it runs; the twin's logits must be within the tolerance of them."""
     assert own.keys() == exact.keys() and own, own.keys() ^ exact.keys()
     exact = {key: as_float32(value) for key, value in exact.items()}
@@ -129,7 +157,7 @@ def finish(name, config, plain, own, exact, renamed=None, own_logits=None, toler
     total = sum(value.numel() for value in own.values())
     seed(name + " tokens")
     tokens = torch.randint(0, VOCABULARY - 2, (TOKENS,))
-    logits = twin_logits(config, {key: value.float() for key, value in plain.items()} | exact, tokens, renamed or {})
+    logits = twin_logits(config, {key: value.float() for key, value in plain.items()} | exact, tokens)
     expected = {"tokens": tokens.tolist(), "weights": {key: sha256(value.float().numpy()) for key, value in own.items()}}
     types = {key: str(value.dtype).removeprefix("torch.") for key, value in own.items() if value.dtype != torch.float32}
     if types:
@@ -147,9 +175,10 @@ def finish(name, config, plain, own, exact, renamed=None, own_logits=None, toler
     assert size < FOLDER_BYTES, size
 
 
-def twin_logits(config, weights, tokens, renamed):
+def twin_logits(config, weights, tokens):
     twin = AutoModelForCausalLM.from_config(plain_config(config), dtype=torch.float32).eval()
-    missing, unexpected = twin.load_state_dict({renamed.get(key, key): value for key, value in weights.items()}, strict=False)
+    weights = join_experts(weights)
+    missing, unexpected = twin.load_state_dict(weights, strict=False)
     assert not unexpected and set(missing) <= ({"lm_head.weight"} if config.tie_word_embeddings else set()), (missing, unexpected)
     twin.tie_weights()
     with torch.inference_mode():
