@@ -104,7 +104,7 @@ def save(name, config, quantization, state, shard_bytes=None, **keys):
     if quantization is not None:
         written["quantization_config"] = quantization
     write_json(folder / "config.json", written)
-    state = {key: tensor.contiguous() for key, tensor in state.items()}
+    state = {key: tensor.clone(memory_format=torch.contiguous_format) for key, tensor in state.items()}
     if shard_bytes:
         save_torch_state_dict(state, folder, max_shard_size=shard_bytes)
     else:
