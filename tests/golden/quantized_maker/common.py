@@ -53,7 +53,7 @@ def random_model(config, dtype, name):
             if "_proj.weight" in key:
                 parameter[3:6].abs_()
     config.dtype = model.config.dtype = dtype
-    config.architectures = [type(model).__name__]
+    config.architectures = model.config.architectures = [type(model).__name__]
     return model.to(dtype).eval()
 
 
@@ -95,6 +95,10 @@ def empty_folder(name):
 
 def write_json(path, value):
     path.write_text(json.dumps(value, indent=2) + "\n")
+
+
+def read_json(path):
+    return json.loads(path.read_text())
 
 
 def save(name, config, quantization, state, shard_bytes=None, **keys):
