@@ -70,6 +70,9 @@ def make(name, config, bits, group_size, mode="affine", dtype=torch.bfloat16, ov
     with tempfile.TemporaryDirectory() as base:
         model = common.random_model(config, dtype, name)
         model.save_pretrained(base)
+        older = common.read_json(Path(base) / "config.json")  # as uploads before Transformers 5 say it, which mlx-lm asks of mixtures
+        if "num_local_experts" in older:
+            common.write_json(Path(base) / "config.json", older | dict(num_experts=older["num_local_experts"], rope_theta=10000.0))
         loaded, settings = load_model(Path(base))
     predicate = None
     if overrides:
