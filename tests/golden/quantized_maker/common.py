@@ -101,10 +101,10 @@ def read_json(path):
     return json.loads(path.read_text())
 
 
-def save(name, config, quantization, state, shard_bytes=None, **keys):
+def save(name, config, quantization, state, shard_bytes=None, metadata=None):
     """The files as save_pretrained of Transformers leaves them: config.json, and one file of tensors or shards with an index."""
     folder = empty_folder(name)
-    written = json.loads(config.to_json_string(use_diff=True)) | keys
+    written = json.loads(config.to_json_string(use_diff=True))
     if quantization is not None:
         written["quantization_config"] = quantization
     write_json(folder / "config.json", written)
@@ -112,7 +112,7 @@ def save(name, config, quantization, state, shard_bytes=None, **keys):
     if shard_bytes:
         save_torch_state_dict(state, folder, max_shard_size=shard_bytes)
     else:
-        save_file(state, folder / "model.safetensors", metadata={"format": "pt"})
+        save_file(state, folder / "model.safetensors", metadata={"format": "pt"} | (metadata or {}))
     return folder
 
 
