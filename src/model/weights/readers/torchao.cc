@@ -1,0 +1,100 @@
+// torchao's tensors as Transformers flattens them into safetensors: <module>._weight_qdata with ._weight_scale and, of
+// integers, ._weight_zero_point.
+//   qdata i8 [rows, cols], scale [rows, groups], zero_point i8      w = scale * (q - zero_point)
+//   qdata f8_e4m3 [rows, cols], scale [rows, 1] or [1, 1]           w = scale * q
+//   qdata i8 [rows, cols / 2], scale and zero_point [groups, rows]  w = scale * (q - 8) + zero_point, two codes a byte,
+//                                                                   the first one in its low half
+#include <bit>
+#include <utility>
+
+#include "base/error.h"
+#include "model/weights/float_matrix.h"
+#include "model/weights/integer_matrix.h"
+
+namespace millrace::model::weights::readers {
+namespace {
+
+using checkpoint::Checkpoint;
+using checkpoint::JsonFields;
+using checkpoint::RawTensor;
+
+constexpr std::string_view kTorchaoMethod = "torchao", kTorchaoCodes = "._weight_qdata";
+
+class TorchaoReader final : public MatrixReader {
+ public:
+  explicit TorchaoReader(const Checkpoint& checkpoint) : MatrixReader(checkpoint) {}
+
+ protected:
+  std::vector<std::string> modules() const override { return tensors_.stems(kTorchaoCodes); }
+  bool has_module(const std::string& module) const override {
+    return tensors_.find(module + std::string(kTorchaoCodes)) != nullptr;
+  }
+  OpenedMatrix open_module(const std::string& module) const override {
+    const RawTensor& codes = tensors_.require(module + std::string(kTorchaoCodes), {"I8", "F8_E4M3"});
+    const RawTensor& scale = tensors_.require(module + "._weight_scale", kNumberDtypes);
+    if (codes.shape.rank() != 2) {
+      tensors_.fail(codes.name, fmt::format("shape {}: expected two dimensions", codes.shape.to_string()));
+    }
+    if (dtype_of(codes) == "F8_E4M3") return open_float8(tensors_, {&codes, &scale, {}, {}});
+    const RawTensor* zeros = tensors_.find(module + "._weight_zero_point");
+    if (zeros != nullptr && dtype_of(*zeros) != "I8") return open_nibbles(codes, scale, *zeros);
+    return open_integers(tensors_, {.rows = codes.shape[0],
+                                    .cols = codes.shape[1],
+                                    .codes = &codes,
+                                    .scales = &scale,
+                                    .order = {.bits = 8, .flipped = 128},
+                                    .zero_points = zeros,
+                                    .others = {}});
+  }
+
+ private:
+  OpenedMatrix open_nibbles(const RawTensor& codes, const RawTensor& scale, const RawTensor& zeros) const {
+    const std::int64_t rows = codes.shape[0], cols = codes.shape[1] * 2;
+    const std::int64_t groups = scale.shape.rank() == 2 ? scale.shape[0] : 0;
+    if (groups < 1 || scale.shape[1] != rows || cols % groups != 0) {
+      tensors_.fail(scale.name, fmt::format("shape {}: expected [groups, {}], for {} columns in groups of equal size",
+                                            scale.shape.to_string(), rows, cols));
+    }
+    static_cast<void>(tensors_.require(zeros.name, {dtype_of(scale)}, scale.shape));
+    GroupMatrix matrix{.rows = rows,
+                       .cols = cols,
+                       .groups = groups,
+                       .spec = {.bits = 4,
+                                .values = block_of_groups(tensors_, scale.name, cols / groups),
+                                .offset = quant::GroupOffset::kMinimum,
+                                .number = DType::kF32},
+                       .order = {},
+                       .group_of_block = {},
+                       .codes = codes_by_row(tensors_, codes, Shape{rows, cols}, {.bits = 4}),
+                       .numbers = {},
+                       .scales_name = scale.name,
+                       .tensors = {&codes, &scale, &zeros},
+                       .by_row = {&scale, &zeros},
+                       .groups_first = true};
+    matrix.numbers = [tensors = tensors_, &scale, &zeros, rows, groups] {
+      GroupNumbers numbers{.scales = number_bits(tensors, scale, rows, groups, true),
+                           .minima = number_bits(tensors, zeros, rows, groups, true)};
+      for (std::size_t i = 0; i < numbers.scales.size(); ++i) {
+        const float step = quant::stored_number(number_type(scale), numbers.scales[i]);
+        const float zero = quant::stored_number(number_type(zeros), numbers.minima[i]);
+        numbers.scales[i] = std::bit_cast<std::uint32_t>(step);
+        numbers.minima[i] = std::bit_cast<std::uint32_t>(zero - 8.0f * step);
+      }
+      return numbers;
+    };
+    return {rows, cols, group_weight(tensors_, std::move(matrix))};
+  }
+};
+
+}  // namespace
+
+WeightReaderKind torchao() {
+  return {.method = kTorchaoMethod,
+          .accepts = [](const JsonFields& quantization,
+                        const Checkpoint&) { return quantization.text("quant_method") == kTorchaoMethod; },
+          .open = [](const JsonFields&, const Checkpoint& checkpoint) -> std::unique_ptr<WeightReader> {
+            return std::make_unique<TorchaoReader>(checkpoint);
+          }};
+}
+
+}  // namespace millrace::model::weights::readers
