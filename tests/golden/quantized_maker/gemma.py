@@ -4,7 +4,7 @@ matches, quantize_embeddings, modules_to_not_convert.
 
   NAME.weight  u8 [out, ceil(in / 4)] 2 bits, u8 [out, ceil(in / 2)] 4 bits, the first value in the low bits, stored as value + 2 or + 8; i8 [out, in] 8 bits
   NAME.weight_scale f32 [out, 1], multiplied by; input_activation_scale, output_activation_scale f32 [], 0: the activation is not rounded
-  embeddings   embed_tokens.embedding_quantized as weight, embed_tokens.embedding_scale f32 [rows, 1] or [rows, blocks]; no tensor is called weight. Transformers multiplies them in
+  embeddings   embed_tokens.embedding_quantized as weight, embed_tokens.embedding_scale f32 [rows, 1]; no tensor is called weight. Transformers multiplies them in
                the model's type, the linears' in the activations': exact is the product in float32.
 """
 import numpy as np
@@ -74,5 +74,5 @@ CASES = {
     "gemma_4bit": lambda name: make(name, common.llama(), lambda key: 8 if "down_proj" in key else 2 if "k_proj" in key else 4,
                                     dict(num_bits=4, quantize_embeddings=False, module_quant_configs={"down_proj": {"num_bits": 8}, "self_attn[.]k": {"num_bits": 2}},
                                          modules_to_not_convert=["lm_head"])),
-    "gemma_embedding": lambda name: make(name, common.llama(intermediate_size=90), lambda key: 4, dict(num_bits=4, quantize_embeddings=True, modules_to_not_convert=["lm_head", "v_proj"]), 2),
+    "gemma_embedding": lambda name: make(name, common.llama(intermediate_size=90), lambda key: 4, dict(num_bits=4, quantize_embeddings=True, modules_to_not_convert=["lm_head", "v_proj"]), 1),
 }
