@@ -16,7 +16,7 @@ A case is a folder as the tool wrote it (config.json, model.safetensors or shard
 import importlib
 import sys
 
-PACKAGES = ["awq", "ct", "fp8", "modelopt", "quark", "bnb", "mlx", "torchao", "autoround", "bitnet", "gemma"]
+PACKAGES = ["awq", "ct", "fp8", "modelopt", "quark", "bnb", "mlx", "torchao", "autoround", "bitnet", "gemma", "bad"]
 
 
 def main():
