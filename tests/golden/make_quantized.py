@@ -13,6 +13,7 @@ A case is a folder as the tool wrote it (config.json, model.safetensors or shard
                                    rounded to the tool's type it is the tool's value, or its neighbour
   expected.safetensors  the logits that Transformers gives in float32 for the twin: the same model with the values of exact, else weights
 """
+
 import importlib
 import sys
 

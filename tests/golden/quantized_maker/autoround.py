@@ -1,13 +1,18 @@
-"""auto-round 0.16.1 (with py-cpuinfo) rounds to nearest (iters=0), packs and saves; its torch layers, or AutoAWQ's function, unpack. Models in float16.
+"""auto-round 0.16.1 (with py-cpuinfo) rounds to nearest (iters=0), packs and saves; its torch layers, or AutoAWQ's function, unpack. Models in
+float16.
 
-quant_method auto-round; packing_format says how the tensors lie, bits, group_size, sym, and extra_config {name or pattern: {bits, group_size, sym ...}} what holds for single modules
-(bits 16: not quantized); block_name_to_quantize names the blocks that are quantized ("model.layers"), all else is plain. The tool chooses the packing by itself:
+quant_method auto-round; packing_format says how the tensors lie, bits, group_size, sym, and extra_config {name or pattern: {bits,
+group_size, sym ...}} what holds for single modules (bits 16: not quantized); block_name_to_quantize names the blocks that are quantized
+("model.layers"), all else is plain. The tool chooses the packing by itself:
   auto_round:auto_gptq  (symmetric) GPTQ's tensors without g_idx; zero points less one: 4 bits 0x77777777
   auto_round:auto_awq   (4 bits with zero points) AWQ's gemm tensors
-  auto_round            (2, 3 bits with zero points) GPTQ's tensors without g_idx; zero points AS THEY ARE. Files of all bits have it that older versions wrote.
+  auto_round            (2, 3 bits with zero points) GPTQ's tensors without g_idx; zero points AS THEY ARE. Files of all bits have it that
+                        older versions wrote.
 Asked for auto_gptq or auto_awq, it writes quant_method gptq (with g_idx, no checkpoint_format: v1) or awq.
-  qweight i32 [in b / 32, out], qzeros i32 [in / g, out b / 32]: dense streams down the columns, along the rows; 3-bit codes cross words. scales f16 [in / g, out]. w = (q - z) * scale
+  qweight i32 [in b / 32, out], qzeros i32 [in / g, out b / 32]: dense streams down the columns, along the rows; 3-bit codes cross words.
+  scales f16 [in / g, out]. w = (q - z) * scale
 """
+
 import tempfile
 from pathlib import Path
 
@@ -58,7 +63,11 @@ def make(name, config, wanted, keep_files=("config.json", "model.safetensors"), 
     for stem in stems:
         if loaded is None:
             stored = {part[1:]: tensors[stem + part] for part in PARTS if stem + part in tensors}
-            own[stem + ".weight"] = awq.autoawq("utils.packing_utils").dequantize_gemm(stored["qweight"], stored["qzeros"], stored["scales"], 4, settings["group_size"]).t()
+            own[stem + ".weight"] = (
+                awq.autoawq("utils.packing_utils")
+                .dequantize_gemm(stored["qweight"], stored["qzeros"], stored["scales"], 4, settings["group_size"])
+                .t()
+            )
             exact[stem + ".weight"] = awq.unpack_gemm({key: value.numpy() for key, value in stored.items()}, "")
         else:
             layer = loaded.get_submodule(stem)
@@ -71,9 +80,15 @@ def make(name, config, wanted, keep_files=("config.json", "model.safetensors"), 
     common.finish(name, config, plain, own, exact)
 
 
-MIXED = {"model.layers.0.self_attn.k_proj": {"bits": 8}, "model.layers.0.self_attn.v_proj": {"bits": 16}, "model.layers.0.mlp.up_proj": {"bits": 4, "group_size": -1}}
+MIXED = {
+    "model.layers.0.self_attn.k_proj": {"bits": 8},
+    "model.layers.0.self_attn.v_proj": {"bits": 16},
+    "model.layers.0.mlp.up_proj": {"bits": 4, "group_size": -1},
+}
 CASES = {
-    "autoround_gptq": lambda name: make(name, common.llama(attention_bias=True), "auto_round", bits=4, group_size=32, sym=True, layer_config=MIXED),
+    "autoround_gptq": lambda name: make(
+        name, common.llama(attention_bias=True), "auto_round", bits=4, group_size=32, sym=True, layer_config=MIXED
+    ),
     "autoround_awq": lambda name: make(name, common.llama(), "auto_round", bits=4, group_size=32, sym=False),
     "autoround_own_2bit": lambda name: make(name, common.llama(), "auto_round", bits=2, group_size=32, sym=False),
     "autoround_own_3bit": lambda name: make(name, common.llama(), "auto_round", bits=3, group_size=32, sym=False),

@@ -1,5 +1,5 @@
-"""Which checkpoints are spoilt how, and what the message must name: tests/golden/quantized_bad.json, in the language of spoil.py. Each is tried here: what is
-spoilt must differ from its base, and where a value is spoilt it stands where it is meant to (said()).
+"""Which checkpoints are spoilt how, and what the message must name: tests/golden/quantized_bad.json, in the language of spoil.py. Each is
+tried here: what is spoilt must differ from its base, and where a value is spoilt it stands where it is meant to (said()).
 
 A reader that sees through the whole folder may name any tensor of the module; those of up_proj of layer 0 are what most recipes spoil."""
 import struct
@@ -38,6 +38,10 @@ def put(tensor, value, offset=0):
     return {"set_bytes": {"tensor": U + tensor, "offset": offset, "hex": value}}
 
 
+def formats(value):
+    return [{"set_config": {Q + "format": value, CT + "format": value}}]
+
+
 def size(tensor, *shape):
     return {"resize": {"tensor": U + tensor, "shape": list(shape)}}
 
@@ -74,9 +78,9 @@ AWQ = [("awq_" + name, "awq_gemm_g32", edit, expect) for name, edit, expect in [
       ("awq_gemv_zero_points_of_fewer_rows", "awq_gemv_g64", [size("qzeros", 191, 2)], named("qzeros")),
       ("awq_gemv_fast_scale_not_a_number", "awq_gemv_fast_g64", [put("scales", f16(NAN))], named("scales"))]
 COMPRESSED = [("ct_" + name, base, edit, expect) for name, base, edit, expect in [
-    ("unknown_format", "ct_pack4_g32_asym", [config("format", "pack-in-boxes"), {"set_config": {CT + "format": "pack-in-boxes"}}], ["format", "pack-in-boxes"]),
-    ("sparse_24", "ct_fp8_channel", [config("format", "sparse-24-bitmask"), {"set_config": {CT + "format": "sparse-24-bitmask"}}], ["sparse-24-bitmask"]),
-    ("marlin_24", "ct_pack4_g32_asym", [config("format", "marlin-24"), {"set_config": {CT + "format": "marlin-24"}}], ["marlin-24"]),
+    ("unknown_format", "ct_pack4_g32_asym", formats("pack-in-boxes"), ["format", "pack-in-boxes"]),
+    ("sparse_24", "ct_fp8_channel", formats("sparse-24-bitmask"), ["sparse-24-bitmask"]),
+    ("marlin_24", "ct_pack4_g32_asym", formats("marlin-24"), ["marlin-24"]),
     ("transform", "ct_pack4_g32_asym", [config("transform_config", {"config_groups": {"R3": {"type": "hadamard", "apply": []}}})], ["transform_config"]),
     ("9_bits", "ct_pack4_g32_asym", [{"set_config": {CT + "weights/num_bits": 9}}], ["num_bits", "9"]),
     ("unknown_type", "ct_pack4_g32_asym", [{"set_config": {CT + "weights/type": "ternary"}}], ["type", "ternary"]),

@@ -2,10 +2,12 @@
 
   NAME.weight        u8 [out / 4, in]: bits 2 i and 2 i + 1 of row r are row i * out / 4 + r, stored as value + 1 with values -1, 0, 1
   NAME.weight_scale  [1], of the model's type
-linear_class bitlinear (also where it is not said; Llama3-8B-1.58): w = value / weight_scale. autobitlinear with quantization_mode offline (Microsoft's 2B-4T):
-w = value * weight_scale. autobitlinear, online: plain matrices, rounded at each step to value * mean(|w|); no case here. Both round activations to 8 bits a
-token, which the twin does not. use_rms_norm adds NAME.rms_norm.weight [in], applied to the input first; no case here.
+linear_class bitlinear (also where it is not said; Llama3-8B-1.58): w = value / weight_scale. autobitlinear with quantization_mode offline
+(Microsoft's 2B-4T): w = value * weight_scale. autobitlinear, online: plain matrices, rounded at each step to value * mean(|w|); no case
+here. Both round activations to 8 bits a token, which the twin does not. use_rms_norm adds NAME.rms_norm.weight [in], applied to the input
+first; no case here.
 """
+
 import torch
 from transformers import AutoModelForCausalLM, BitNetConfig
 from transformers.integrations.bitnet import pack_weights, unpack_weights

@@ -1,9 +1,10 @@
 """Recipes that spoil a folder of tests/golden/quantized: what tests/golden/quantized_bad.json holds, and how it is meant.
 
-A recipe is {"name", "base": a folder with one model.safetensors, "edit": a list, "expect": what the message of the error must contain}. The file is read into a list of tensors {dtype,
-shape, bytes} in the order of their bytes, with its metadata; the edits change it one after another; then it is written with the tensors one behind the other in
-that order, and config.json beside it. An edit is an object of one key:
-  {"set_config": {POINTER: VALUE...}}      config.json, by JSON pointers (RFC 6901); what stood there is replaced, a last part that is absent is added
+A recipe is {"name", "base": a folder with one model.safetensors, "edit": a list, "expect": what the message of the error must contain}. The
+file is read into a list of tensors {dtype, shape, bytes} in the order of their bytes, with its metadata; the edits change it one after
+another; then it is written with the tensors one behind the other in that order, and config.json beside it. An edit is an object of one key:
+  {"set_config": {POINTER: VALUE...}}      config.json, by JSON pointers (RFC 6901); what stood there is replaced, a last part that is
+                                           absent is added
   {"remove_config": POINTER}
   {"set_metadata": {KEY: TEXT...}}         of the file; {"remove_metadata": KEY}
   {"remove_tensor": NAME}
@@ -17,6 +18,7 @@ that order, and config.json beside it. An edit is an object of one key:
   {"set_text": {"tensor", "text"}}         the same with any bytes
   {"truncate_file": {"tensor", "bytes"}}   the last edit: the written file ends so many bytes after the beginning of the tensor
 """
+
 import json
 import math
 import struct
@@ -27,7 +29,7 @@ BYTES = {"BOOL": 1, "U8": 1, "I8": 1, "F8_E4M3": 1, "F8_E8M0": 1, "F16": 2, "BF1
 def read(folder):
     raw = (folder / "model.safetensors").read_bytes()
     length = struct.unpack("<Q", raw[:8])[0]
-    header = json.loads(raw[8:8 + length])
+    header = json.loads(raw[8 : 8 + length])
     metadata = header.pop("__metadata__", {})
     tensors = {}
     for name, one in sorted(header.items(), key=lambda item: item[1]["data_offsets"]):
@@ -56,7 +58,7 @@ def resized(one, shape):
 
 
 def apply(state, edit):
-    (kind, what), = edit.items()
+    ((kind, what),) = edit.items()
     tensors = state["tensors"]
     if kind == "set_config":
         set_values(state["config"], what)
@@ -84,7 +86,7 @@ def changed(one, kind, what):
     if kind == "set_bytes":
         new, offset = bytes.fromhex(what["hex"]), what["offset"]
         assert offset + len(new) <= len(raw)
-        return one | {"bytes": raw[:offset] + new + raw[offset + len(new):]}
+        return one | {"bytes": raw[:offset] + new + raw[offset + len(new) :]}
     if kind == "fill":
         new = bytes.fromhex(what["hex"])
         assert len(raw) % len(new) == 0
@@ -93,7 +95,10 @@ def changed(one, kind, what):
         return resized(one, what["shape"])
     if kind == "set_dtype":
         wide, shape = BYTES[what["dtype"]], one["shape"]
-        return one | {"dtype": what["dtype"], "shape": shape if wide == BYTES[one["dtype"]] else shape[:-1] + [shape[-1] * BYTES[one["dtype"]] // wide]}
+        return one | {
+            "dtype": what["dtype"],
+            "shape": shape if wide == BYTES[one["dtype"]] else shape[:-1] + [shape[-1] * BYTES[one["dtype"]] // wide],
+        }
     if kind == "set_json":
         document = json.loads(raw)
         set_values(document, what["values"])
@@ -117,7 +122,7 @@ def written(state):
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
     whole = struct.pack("<Q", len(text)) + text + data
-    return whole if state["end"] is None else whole[:8 + len(text) + begins[state["end"][0]] + state["end"][1]]
+    return whole if state["end"] is None else whole[: 8 + len(text) + begins[state["end"][0]] + state["end"][1]]
 
 
 def spoilt(folder, recipe):
