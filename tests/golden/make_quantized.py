@@ -13,10 +13,11 @@ A case is a folder as the tool wrote it (config.json, model.safetensors or shard
                                    rounded to the tool's type it is the tool's value, or its neighbour
   expected.safetensors  the logits that Transformers gives in float32 for the twin: the same model with the values of exact, else weights
 """
+
 import importlib
 import sys
 
-PACKAGES = ["awq", "ct", "fp8", "modelopt", "quark", "bnb", "mlx", "torchao"]
+PACKAGES = ["awq", "ct", "fp8", "modelopt", "quark", "bnb", "mlx", "torchao", "autoround", "bitnet", "gemma", "bad"]
 
 
 def main():

@@ -1,19 +1,21 @@
 """bitsandbytes 0.50.2 through Transformers 5.24, on a processor: from_pretrained with a BitsAndBytesConfig rounds, save_pretrained writes.
 
 4 bits: the matrix is one row of out * in values, in blocks of 64 that go over the ends of rows; for a matrix NAME.weight
-  NAME.weight                   u8 [out * in / 2, 1], the even value in the HIGH nibble; with bnb_4bit_quant_storage another type, the same bytes
-                                (bf16: [out * in / 4, 1])
+  NAME.weight                   u8 [out * in / 2, 1], the even value in the HIGH nibble; with bnb_4bit_quant_storage another type, the same
+                                bytes (bf16: [out * in / 4, 1])
   NAME.weight.absmax            f32 [blocks]; nested: u8 [blocks]
   NAME.weight.quant_map         f32 [16], the levels by code
-  NAME.weight.quant_state.bitsandbytes__nf4 or __fp4   u8, JSON: quant_type, blocksize, dtype, shape; nested: nested_blocksize, nested_dtype, nested_offset
+  NAME.weight.quant_state.bitsandbytes__nf4 or __fp4   u8, JSON: quant_type, blocksize, dtype, shape; nested: nested_blocksize,
+                                                       nested_dtype, nested_offset
   nested besides                NAME.weight.nested_absmax f32 [blocks / 256], NAME.weight.nested_quant_map f32 [256]
   w = level * absmax; nested: absmax = nested_quant_map[absmax] * nested_absmax + nested_offset
-int8: NAME.weight i8 [out, in], NAME.SCB f32 [out], NAME.weight_format u8 [] (0: row major). w = q * SCB * (1 / 127 in float32), products from
-the left, as int8_vectorwise_dequant has them. The columns of outliers (llm_int8_threshold) are chosen by the input and move no weight.
-Trap: the kernel for processors of 0.50.2 begins a block at each row, and reads matrices wrong whose columns are no multiple of 64 (its quantizer
-and the GPU's kernels do not): for these the package's generic function unpacks, and their own logits are not compared.
+int8: NAME.weight i8 [out, in], NAME.SCB f32 [out], NAME.weight_format u8 [] (0: row major). w = q * SCB * (1 / 127 in float32), products
+from the left, as int8_vectorwise_dequant has them. The columns of outliers (llm_int8_threshold) are chosen by the input and move no weight.
+Trap: the kernel for processors of 0.50.2 begins a block at each row, and reads matrices wrong whose columns are no multiple of 64 (its
+quantizer and the GPU's kernels do not): for these the package's generic function unpacks, and their own logits are not compared.
 Skipped modules stand in llm_int8_skip_modules, for 4 bits too; where it is null the head is not quantized, nor what shares its tensor.
 """
+
 import json
 import tempfile
 
@@ -37,10 +39,10 @@ def exact_values(t, key):
     absmax = t[key + ".absmax"].numpy()
     if "nested_blocksize" in state:
         assert state["nested_blocksize"] == 256
-        outer = np.repeat(t[key + ".nested_absmax"].numpy(), 256)[:absmax.size]
+        outer = np.repeat(t[key + ".nested_absmax"].numpy(), 256)[: absmax.size]
         absmax = t[key + ".nested_quant_map"].numpy()[absmax] * outer + np.float32(state["nested_offset"])
     values = t[key + ".quant_map"].numpy()[codes.nibbles(t[key].view(torch.uint8).numpy().reshape(-1), low_first=False)]
-    return (values * np.repeat(absmax, state["blocksize"])[:values.size]).reshape(state["shape"])
+    return (values * np.repeat(absmax, state["blocksize"])[: values.size]).reshape(state["shape"])
 
 
 def own_values(module):
@@ -50,20 +52,28 @@ def own_values(module):
     if state.shape[-1] % state.blocksize == 0:
         return bitsandbytes.functional.dequantize_4bit(module.weight.data, state)
     absmax = bitsandbytes.functional.dequantize_blockwise(state.absmax, state.state2) + state.offset if state.nested else state.absmax
-    return _dequantize_4bit_compute(module.weight.data.view(torch.uint8).reshape(-1), absmax, state.code, state.blocksize, state.shape, state.dtype)
+    return _dequantize_4bit_compute(
+        module.weight.data.view(torch.uint8).reshape(-1), absmax, state.code, state.blocksize, state.shape, state.dtype
+    )
 
 
 def make(name, config, dtype, settings):
     with tempfile.TemporaryDirectory() as base:
         common.random_model(config, dtype, name).save_pretrained(base)
-        model = AutoModelForCausalLM.from_pretrained(base, quantization_config=BitsAndBytesConfig(**settings), dtype=dtype, device_map="cpu")
+        model = AutoModelForCausalLM.from_pretrained(
+            base, quantization_config=BitsAndBytesConfig(**settings), dtype=dtype, device_map="cpu"
+        )
         folder = common.empty_folder(name)
         model.save_pretrained(folder)
     (folder / "generation_config.json").unlink(missing_ok=True)
     (folder / "model.safetensors").chmod(0o644)
     tensors = common.read_tensors(folder)
     loaded = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype, device_map="cpu")
-    own = {key + ".weight": own_values(module) for key, module in loaded.named_modules() if isinstance(module, (bitsandbytes.nn.Linear4bit, bitsandbytes.nn.Linear8bitLt))}
+    own = {
+        key + ".weight": own_values(module)
+        for key, module in loaded.named_modules()
+        if isinstance(module, (bitsandbytes.nn.Linear4bit, bitsandbytes.nn.Linear8bitLt))
+    }
     exact = {key: exact_values(tensors, key) for key in own}
     plain = {key: value for key, value in tensors.items() if key not in own and key.endswith((".weight", ".bias"))}
 
@@ -86,9 +96,20 @@ def uneven(**changes):
 
 CASES = {
     "bnb_nf4": case(uneven, load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_compute_dtype=torch.bfloat16),
-    "bnb_nf4_nested": case(lambda: common.wide_llama(tie_word_embeddings=True), load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_use_double_quant=True,
-                           bnb_4bit_compute_dtype=torch.bfloat16),
-    "bnb_nf4_in_bf16": case(common.llama, load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_quant_storage=torch.bfloat16, bnb_4bit_compute_dtype=torch.bfloat16),
+    "bnb_nf4_nested": case(
+        lambda: common.wide_llama(tie_word_embeddings=True),
+        load_in_4bit=True,
+        bnb_4bit_quant_type="nf4",
+        bnb_4bit_use_double_quant=True,
+        bnb_4bit_compute_dtype=torch.bfloat16,
+    ),
+    "bnb_nf4_in_bf16": case(
+        common.llama,
+        load_in_4bit=True,
+        bnb_4bit_quant_type="nf4",
+        bnb_4bit_quant_storage=torch.bfloat16,
+        bnb_4bit_compute_dtype=torch.bfloat16,
+    ),
     "bnb_fp4": case(common.llama, torch.float16, load_in_4bit=True, bnb_4bit_quant_type="fp4", llm_int8_skip_modules=["lm_head", "v_proj"]),
     "bnb_fp4_nested": case(uneven, torch.float32, load_in_4bit=True, bnb_4bit_quant_type="fp4", bnb_4bit_use_double_quant=True),
     "bnb_int8": case(lambda: common.llama(attention_bias=True), torch.float16, load_in_8bit=True),

@@ -1,4 +1,5 @@
 """Our own unpacking, in NumPy and float32: what the readers are measured against, and the packages are compared with."""
+
 import numpy as np
 
 E2M1 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6], np.float32)
@@ -70,4 +71,4 @@ def over_groups(scales, inputs):
 
 def over_blocks(scales, block, shape):
     """[ceil(out / block[0]), ceil(in / block[1])] -> [out, in]."""
-    return np.repeat(np.repeat(scales, block[0], 0), block[1], 1)[:shape[0], :shape[1]]
+    return np.repeat(np.repeat(scales, block[0], 0), block[1], 1)[: shape[0], : shape[1]]

@@ -1,4 +1,5 @@
 """What all packages share: the model to quantize, how it is saved, and what a case must prove before it is written."""
+
 import copy
 import hashlib
 import json
@@ -19,8 +20,19 @@ ROOT = pathlib.Path(__file__).parent.parent / "quantized"
 VOCABULARY = 96
 TOKENS = 40
 FOLDER_BYTES = 150 * 1024
-SMALL = dict(vocab_size=VOCABULARY, hidden_size=64, intermediate_size=96, num_hidden_layers=1, num_attention_heads=4, num_key_value_heads=2,
-             head_dim=16, max_position_embeddings=128, tie_word_embeddings=False, bos_token_id=1, eos_token_id=2)
+SMALL = dict(
+    vocab_size=VOCABULARY,
+    hidden_size=64,
+    intermediate_size=96,
+    num_hidden_layers=1,
+    num_attention_heads=4,
+    num_key_value_heads=2,
+    head_dim=16,
+    max_position_embeddings=128,
+    tie_word_embeddings=False,
+    bos_token_id=1,
+    eos_token_id=2,
+)
 WIDE = SMALL | dict(hidden_size=128, intermediate_size=256, num_attention_heads=8)  # groups of 128 in every matrix
 
 
@@ -48,7 +60,7 @@ def random_model(config, dtype, name):
     model = AutoModelForCausalLM.from_config(copy.deepcopy(config), dtype=torch.float32)
     with torch.no_grad():
         for key, parameter in model.named_parameters():
-            scale = 0.2 if parameter.ndim == 1 else 1.5 / parameter.shape[-1]**0.5
+            scale = 0.2 if parameter.ndim == 1 else 1.5 / parameter.shape[-1] ** 0.5
             parameter.copy_(scale * torch.randn(parameter.shape) + (1.0 if key.endswith("norm.weight") else 0.0))
             if "_proj.weight" in key:
                 parameter[3:6].abs_()
@@ -118,6 +130,7 @@ def save(name, config, quantization, state, shard_bytes=None, metadata=None):
 
 def read_tensors(folder):
     from safetensors import safe_open
+
     tensors = {}
     for path in sorted(folder.glob("model*.safetensors")):
         with safe_open(path, "pt") as file:
@@ -133,9 +146,11 @@ def sha256(values):
 
 def steps_apart(a, b):
     """How many values of a 16-bit type lie between two of them; the sign's bit makes two halves of the number line."""
+
     def places(x):
         bits = x.contiguous().view(torch.int16).int()
-        return torch.where(bits < 0, -(bits & 0x7fff), bits)
+        return torch.where(bits < 0, -(bits & 0x7FFF), bits)
+
     return (places(a) - places(b)).abs()
 
 
@@ -148,7 +163,9 @@ def agree(key, own, exact):
 
 
 def as_float32(array):
-    return array.float().contiguous() if isinstance(array, torch.Tensor) else torch.from_numpy(np.ascontiguousarray(array, dtype=np.float32))
+    return (
+        array.float().contiguous() if isinstance(array, torch.Tensor) else torch.from_numpy(np.ascontiguousarray(array, dtype=np.float32))
+    )
 
 
 def finish(name, config, plain, own, exact, own_logits=None, tolerance=0.05):

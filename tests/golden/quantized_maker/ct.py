@@ -3,14 +3,15 @@ calculate_qparams over the extremes of a group, config.json as its ModelCompress
 case again and must give the same weights. bfloat16 models; scales are bf16 but where the format says otherwise.
 
 Tensors of a module, beside bias; b bits, g columns a group:
-  pack-quantized   weight_packed i32 [out, ceil(in b / 32)]: codes q + 2^(b-1), the lowest bits first; every b but 4 and 8 (and 2) crosses words
+  pack-quantized   weight_packed i32 [out, ceil(in b / 32)]: codes q + 2^(b-1), the lowest bits first; 3, 5, 6, 7 bits cross words
                    weight_scale [out, in / g] or, channel, [out, 1]; weight_shape i64 [2]
                    asymmetric: weight_zero_point i32 [ceil(out b / 32), in / g]: z + 2^(b-1), the stream runs DOWN a column; w = (q - z) * scale
                    weight_g_idx i32 [in] (the package lost it in 2026, files have it): the group of each column, codes in the file's own order
-                   in 0.13 and before the codes of 3, 5, 6, 7 bits did not cross words, 32 // b to a word: weight_packed [out, ceil(in / (32 // b))]
+                   in 0.13 and before no code crosses words, 32 // b are in each: weight_packed [out, ceil(in / (32 // b))]
   int-quantized    weight i8, weight_scale, weight_zero_point i8 of the same shape if asymmetric; static activations: input_scale [1],
                    input_zero_point i8 [1]
   float-quantized  weight f8_e4m3, weight_scale [1], [out, 1] or, block, [ceil(out / 128), in / 128]; static activations: input_scale [1]
+                   with a kv_cache_scheme: self_attn.k_scale, self_attn.v_scale [1]
   naive-quantized  the same two by another name: weight-only schemes of 8 bits that nothing else matches
   nvfp4-pack-quantized  weight_packed u8 [out, in / 2], even columns in the LOW nibble, e2m1; weight_scale f8_e4m3 [out, in / 16];
                    weight_global_scale f32 [1]: w = e2m1 * (scale / global), in this order; input_global_scale f32 [1]
@@ -22,6 +23,7 @@ sorted by text), then class names ("Linear", also for lm_head: that is why it st
 name, as re.match does, and need not reach its end. Embeddings are no Linear. With "mixed-precision" each group has its own `format`; else
 the top `format` holds for all, though a group may repeat it.
 """
+
 import json
 import re
 
@@ -32,111 +34,23 @@ from compressed_tensors.compressors import BaseCompressor
 from compressed_tensors.compressors.format import infer_module_format
 from compressed_tensors.quantization import QuantizationArgs, QuantizationConfig, QuantizationScheme
 from compressed_tensors.quantization.quant_scheme import preset_name_to_scheme
-from compressed_tensors.quantization.utils import calculate_qparams, generate_gparam
 from compressed_tensors.utils.match import is_match, match_targets
 from transformers import AutoModelForCausalLM, CompressedTensorsConfig
 
-from quantized_maker import codes, common
+from quantized_maker import codes, common, ct_modules
 
 LINEAR = torch.nn.Linear(1, 1)
 
 
-def extremes(weight, args):
-    """The least and largest value of each part that has a scale, in the shape of the scales."""
-    rows, columns = weight.shape
-    if args.strategy == "tensor":
-        parts = weight.reshape(1, -1)
-    elif args.strategy == "channel":
-        parts = weight[:, None]
-    elif args.strategy == "block":
-        high, wide = args.block_structure
-        padded = torch.nn.functional.pad(weight, (0, -columns % wide, 0, -rows % high))
-        parts = padded.reshape(-(-rows // high), high, -(-columns // wide), wide).transpose(1, 2).flatten(2)
-    else:
-        parts = weight.reshape(rows, -1, args.group_size)
-    return parts.amin(-1), parts.amax(-1)
-
-
-def parameters(weight, bias, scheme):
-    """What calibration would leave beside a module's weight."""
-    args, state = scheme.weights, {"weight": weight}
-    if bias is not None:
-        state["bias"] = bias
-    low, high = extremes(weight, args)
-    whole = generate_gparam(weight.amin().float(), weight.amax().float()) if args.strategy == "tensor_group" else None
-    if whole is not None:
-        state["weight_global_scale"] = whole
-    state["weight_scale"], state["weight_zero_point"] = calculate_qparams(low, high, args, whole)
-    state["weight_scale"] = state["weight_scale"].to(torch.bfloat16) if whole is None else state["weight_scale"]
-    inputs = scheme.input_activations
-    if inputs is not None and inputs.dynamic is False:
-        state["input_scale"], state["input_zero_point"] = calculate_qparams(torch.tensor([-2.5]).bfloat16(), torch.tensor([3.0]).bfloat16(), inputs)
-    elif inputs is not None and inputs.strategy == "tensor_group":
-        state["input_global_scale"] = generate_gparam(torch.tensor(-2.5), torch.tensor(3.0))
-    return state
-
-
-def exact(t, scheme):
-    """A module's weight from its tensors, in float32."""
-    a = scheme.weights
-    t = {key: value.float().numpy() if value.dtype == torch.bfloat16 else value.view(torch.uint8).numpy() if "float8" in str(value.dtype)
-         else value.numpy() for key, value in t.items()}
-    scale = t["weight_scale"]
-    if scheme.format in ("nvfp4-pack-quantized", "mxfp4-pack-quantized", "mxfp6-pack-quantized"):
-        packed = t["weight_packed"]
-        values = codes.e2m3(packed) if "mxfp6" in scheme.format else codes.E2M1[codes.nibbles(packed)]
-        scale = codes.e4m3(scale) / t["weight_global_scale"] if "nvfp4" in scheme.format else codes.e8m0(scale)
-        return values * codes.over_groups(scale, values.shape[1])
-    zeros = t.get("weight_zero_point")
-    if scheme.format == "pack-quantized":
-        rows, columns = t["weight_shape"]
-        half = 2**(a.num_bits - 1)
-        values = codes.stream(t["weight_packed"], a.num_bits, columns) - half
-        zeros = None if zeros is None else codes.stream(zeros.T, a.num_bits, rows).T - half
-    elif a.type == "float":
-        values = codes.e4m3(t["weight"])
-        scale = codes.e8m0(scale) if scheme.format == "mxfp8-quantized" else scale
-    else:
-        values = t["weight"].astype(np.int64)
-    if a.strategy == "block":
-        return values * codes.over_blocks(scale, a.block_structure, values.shape)
-    if a.strategy == "tensor":
-        return values * scale[0]
-    place = t.get("weight_g_idx", np.arange(values.shape[1]) // (values.shape[1] // scale.shape[1]))
-    whole = (values - (0 if zeros is None else zeros[:, place])).astype(np.float32)
-    return whole * scale[:, place]
-
-
-def with_order(state, scheme):
-    """Act-order as the package wrote it until 2026: columns are dealt to the groups by g_idx, and stay in their places."""
-    columns = state["weight"].shape[1]
-    order = torch.randperm(columns)
-    g_idx = torch.empty(columns, dtype=torch.int32)
-    g_idx[order] = (torch.arange(columns) // scheme.weights.group_size).int()
-    by_group = torch.argsort(g_idx, stable=True)
-    sorted_state = parameters(state["weight"][:, by_group], state.get("bias"), scheme)
-    compressor = BaseCompressor.get_value_from_registry(scheme.format)
-    packed = compressor.compress(sorted_state, scheme)
-    own = compressor.decompress(packed, scheme)["weight"][:, torch.argsort(by_group)]
-    kept = codes.stream(packed["weight_packed"].numpy(), scheme.weights.num_bits, columns)[:, torch.argsort(by_group).numpy()]
-    packed["weight_packed"] = torch.from_numpy(codes.stream_of(kept, scheme.weights.num_bits).view(np.int32))
-    return packed | {"weight_g_idx": g_idx}, own
-
-
-def by_words(packed, bits):
-    """The packing of the package in 0.13 and before: no code crosses words."""
-    per_word = 32 // bits
-    values = codes.stream(packed["weight_packed"].numpy(), bits, int(packed["weight_shape"][1]))
-    values = np.pad(values, ((0, 0), (0, -values.shape[1] % per_word)))
-    words = (values.reshape(values.shape[0], -1, per_word).astype(np.uint32) << (np.arange(per_word, dtype=np.uint32) * bits)).sum(-1, dtype=np.uint32)
-    return packed | {"weight_packed": torch.from_numpy(words.view(np.int32))}
-
-
-def make(name, config, groups, ignore=("lm_head",), order=False, old=False, keys=None, shard_bytes=None):
+def make(name, config, groups, ignore=("lm_head",), order=False, old=False, cache=False, shard_bytes=None):
     model = common.random_model(config, torch.bfloat16, name)
     state = common.state_of(model)
-    settings = QuantizationConfig(config_groups={f"group_{i}": group for i, group in enumerate(groups)}, ignore=list(ignore),
-                                  quantization_status="compressed")
+    settings = QuantizationConfig(
+        config_groups={f"group_{i}": group for i, group in enumerate(groups)},
+        ignore=list(ignore),
+        quantization_status="compressed",
+        kv_cache_scheme=args(8, "float", strategy="tensor") if cache else None,
+    )
     targets = {target: scheme for scheme in settings.config_groups.values() for target in scheme.targets}
     own, means, formats = {}, {}, set()
     for key in [key for key in state if key.endswith(".weight") and state[key].ndim == 2 and "embed" not in key]:
@@ -147,31 +61,38 @@ def make(name, config, groups, ignore=("lm_head",), order=False, old=False, keys
         scheme = targets[matched[0]]
         scheme.format = scheme.format or infer_module_format(torch.nn.Linear, scheme)
         formats.add(str(getattr(scheme.format, "value", scheme.format)))
-        before = parameters(state.pop(key), state.pop(stem + ".bias", None), scheme)
+        before = ct_modules.parameters(state.pop(key), state.pop(stem + ".bias", None), scheme)
         compressor = BaseCompressor.get_value_from_registry(scheme.format)
         if order:
-            packed, own[key] = with_order(before, scheme)
+            packed, own[key] = ct_modules.with_order(before, scheme)
         else:
             packed = compressor.compress(before, scheme)
             own[key] = compressor.decompress(packed, scheme)["weight"].detach()
-        means[key] = exact(packed, scheme)
+        means[key] = ct_modules.exact(packed, scheme)
         if old:
-            packed = by_words(packed, scheme.weights.num_bits)
-            half = 2**(scheme.weights.num_bits - 1)
+            packed = ct_modules.by_words(packed, scheme.weights.num_bits)
+            half = 2 ** (scheme.weights.num_bits - 1)
             again = codes.by_word(packed["weight_packed"].numpy(), scheme.weights.num_bits, means[key].shape[1]) - half
             assert np.array_equal(again * packed["weight_scale"].float().numpy().repeat(scheme.weights.group_size, 1), means[key])
         state |= {f"{stem}.{part}": tensor.detach() for part, tensor in packed.items()}
+    if cache:  # as QuantizedKVCache names what it calibrates
+        state |= {f"model.layers.0.self_attn.{part}_scale": torch.tensor([0.0123]).bfloat16() for part in "kv"}
     settings.format = formats.pop() if len(formats) == 1 else "mixed-precision"
-    written = {"version": package_version, "quant_method": "compressed-tensors", "sparsity_config": {}, "transform_config": {},
-               **json.loads(settings.model_dump_json(exclude=["quant_method"]))}
+    written = {
+        "version": package_version,
+        "quant_method": "compressed-tensors",
+        "sparsity_config": {},
+        "transform_config": {},
+        **json.loads(settings.model_dump_json(exclude=["quant_method"])),
+    }
     for group in written["config_groups"].values():
         if order:
             group["weights"]["actorder"] = "group"
-    folder = common.save(name, config, written | (keys or {}), state, shard_bytes)
+    folder = common.save(name, config, written, state, shard_bytes)
     dense = not (order or old or any(".experts." in key for key in own))
     if dense:
         read_again(folder, own, groups)
-    parts = r"\.(weight_\w+|input_(scale|zero_point|global_scale))$"
+    parts = r"\.(weight_\w+|[kv]_scale|input_(scale|zero_point|global_scale))$"
     plain = {key: tensor for key, tensor in state.items() if not re.search(parts, key) and key not in own}
     common.finish(name, config, plain, own, means)
 
@@ -180,7 +101,9 @@ def read_again(folder, own, groups):
     """Transformers and the package on the folder give the same weights. Transformers 5.24 dequantizes dense modules as the first group alone
     says, and makes no room for packed zero points where it keeps what is packed: models of several groups with zero points it cannot read."""
     if len(groups) == 1:
-        loaded = AutoModelForCausalLM.from_pretrained(folder, quantization_config=CompressedTensorsConfig(dequantize=True), dtype=torch.bfloat16)
+        loaded = AutoModelForCausalLM.from_pretrained(
+            folder, quantization_config=CompressedTensorsConfig(dequantize=True), dtype=torch.bfloat16
+        )
     elif all(one.weights.symmetric for one in groups):
         loaded = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.bfloat16)
         loaded.hf_quantizer.compressor.decompress_model(loaded)
@@ -210,11 +133,23 @@ def preset(name, targets=("Linear",)):
 TOKEN8 = args(8, strategy="token", dynamic=True)
 STATIC8 = args(8, strategy="tensor", symmetric=False)
 # 80 columns of down_proj: 3-bit codes end within a word, as do the zero points of 80 rows and of 16.
-EVERY_WIDTH = [group(args(bits, symmetric=symmetric, group_size=size), [f"re:.*{part}_proj$"]) for part, bits, size, symmetric in
-               [("q", 2, 32, True), ("k", 3, 64, False), ("v", 5, 32, False), ("o", 6, 16, True), ("gate", 7, 32, False), ("up", 3, 64, True), ("down", 3, -1, False)]]
+EVERY_WIDTH = [
+    group(args(bits, symmetric=symmetric, group_size=size), [f"re:.*{part}_proj$"])
+    for part, bits, size, symmetric in [
+        ("q", 2, 32, True),
+        ("k", 3, 64, False),
+        ("v", 5, 32, False),
+        ("o", 6, 16, True),
+        ("gate", 7, 32, False),
+        ("up", 3, 64, True),
+        ("down", 3, -1, False),
+    ]
+]
 CASES = {
     "ct_pack4_g128": case(common.wide_llama, preset("W4A16")),
-    "ct_pack4_g32_asym": case(lambda: common.llama(attention_bias=True, tie_word_embeddings=True), group(args(4, symmetric=False, group_size=32))),
+    "ct_pack4_g32_asym": case(
+        lambda: common.llama(attention_bias=True, tie_word_embeddings=True), group(args(4, symmetric=False, group_size=32))
+    ),
     "ct_pack4_channel": case(common.llama, group(args(4, strategy="channel")), shard_bytes=24 * 1024),
     "ct_pack4_order": case(common.llama, group(args(4, symmetric=True, group_size=32)), order=True),
     "ct_pack8_g64": case(lambda: common.llama(intermediate_size=128), group(args(8, symmetric=True, group_size=64))),
@@ -224,20 +159,27 @@ CASES = {
     "ct_int8_channel": case(common.llama, preset("W8A8")),
     "ct_int8_asym_static": case(common.llama, group(args(8, strategy="channel", symmetric=False), inputs=STATIC8)),
     "ct_int8_g32": case(common.llama, group(args(8, group_size=32), inputs=TOKEN8)),
-    "ct_fp8_tensor": case(lambda: common.llama(attention_bias=True), preset("FP8")),
+    "ct_fp8_tensor": case(lambda: common.llama(attention_bias=True), preset("FP8"), cache=True),
     "ct_fp8_channel": case(common.llama, preset("FP8_DYNAMIC")),
     # 64 rows of k_proj are half a block, 256 columns of o_proj two; columns must be whole blocks, which down_proj has not.
-    "ct_fp8_block": case(lambda: common.llama(hidden_size=128, intermediate_size=32, num_attention_heads=8, head_dim=32, tie_word_embeddings=True),
-                         preset("FP8_BLOCK"), ignore=["lm_head", "re:.*mlp.*"]),
+    "ct_fp8_block": case(
+        lambda: common.llama(hidden_size=128, intermediate_size=32, num_attention_heads=8, head_dim=32, tie_word_embeddings=True),
+        preset("FP8_BLOCK"),
+        ignore=["lm_head", "re:.*mlp.*"],
+    ),
     "ct_nvfp4": case(common.llama, preset("NVFP4")),
     "ct_nvfp4_weights_only": case(common.llama, preset("NVFP4A16")),
     "ct_mxfp4": case(common.llama, preset("MXFP4")),
     "ct_mxfp6": case(common.llama, preset("MXFP6A16")),
     "ct_mxfp8": case(common.llama, preset("MXFP8")),
     # The head is a target by its name; q_proj of layer 1 has two matching patterns, of which the first by text holds.
-    "ct_mixed": case(lambda: common.llama(num_hidden_layers=2),
-                     preset("FP8_DYNAMIC", ["re:.*self_attn.*"]), preset("NVFP4A16", ["re:.*layers[.]1[.]self_attn[.]q_proj", "lm_head"]),
-                     group(args(4, group_size=32), ["re:.*mlp.*"]), ignore=["re:.*k_proj", "model.layers.0.mlp.up_proj"]),
+    "ct_mixed": case(
+        lambda: common.llama(num_hidden_layers=2),
+        preset("FP8_DYNAMIC", ["re:.*self_attn.*"]),
+        preset("NVFP4A16", ["re:.*layers[.]1[.]self_attn[.]q_proj", "lm_head"]),
+        group(args(4, group_size=32), ["re:.*mlp.*"]),
+        ignore=["re:.*k_proj", "model.layers.0.mlp.up_proj"],
+    ),
     "ct_experts": case(common.mixture, group(args(4, group_size=32)), ignore=["lm_head", "re:.*mlp.gate$"]),
     "ct_experts_nvfp4": case(common.mixture, preset("NVFP4"), ignore=["lm_head", "re:.*mlp.gate$", "re:.*self_attn.*"]),
 }

@@ -1,18 +1,20 @@
 """FP8 checkpoints of quant_method fp8 (DeepSeek's blocks, one scale a tensor) and fbgemm_fp8, rounded by Transformers 5.24's own Fp8Quantize
 where it can, and unpacked by its Fp8Dequantize. Models in bfloat16, weights f8_e4m3; multiply by the scale, whatever its name.
 
-  fp8, blocks     weight_scale_inv f32 [ceil(out / 128), ceil(in / 128)], config weight_block_size [128, 128]. At the end of a matrix blocks are
-                  smaller. Transformers refuses those or, where rows are divisible by the number of blocks, takes other blocks than
-                  were meant (192 rows, two scales: 96 each): for them the truth is DeepSeek's definition, block = 128.
+  fp8, blocks     weight_scale_inv f32 [ceil(out / 128), ceil(in / 128)], config weight_block_size [128, 128]. At the end of a matrix blocks
+                  are smaller. Transformers refuses those or, where rows are divisible by the number of blocks, takes other blocks than were
+                  meant (192 rows, two scales: 96 each): for them the truth is DeepSeek's definition, block = 128.
   scale_fmt ue8m0 weight_scale_inv F8_E8M0 2^(e - 127); MXFP8 files hold the same byte as U8. DeepSeek V3.1 says ue8m0 and stores f32.
                   DeepSeek V4 calls the tensor NAME.scale, no "weight" in it.
   expert_dtype fp4  (DeepSeek V4) experts' weight I8 [out, in / 2], e2m1, even columns in the low nibble, scale e8m0 [out, in / 32]
-  fp8, no blocks  weight_block_size null or absent. AutoFP8: weight_scale and, activation_scheme static, input_scale, f32 scalars of shape [] or
-                  [1]; Transformers (Ministral 3): weight_scale_inv [] and activation_scale []. Skipped modules stand in ignored_layers
-                  or modules_to_not_convert.
-  fbgemm_fp8      weight_scale f32 [out, 1], input_scale_ub f32 [1]; the layers in modules_to_not_convert (all attention in Meta's) are plain
+  fp8, no blocks  weight_block_size null or absent. AutoFP8: weight_scale and, activation_scheme static, input_scale, f32 scalars of shape
+                  [] or [1]; Transformers (Ministral 3): weight_scale_inv [] and activation_scale []. Skipped modules stand in
+                  ignored_layers or modules_to_not_convert.
+  fbgemm_fp8      weight_scale f32 [out, 1], input_scale_ub f32 [1]; the layers in modules_to_not_convert (all attention in Meta's) are
+                  plain
 The experts of a mixture have a scale tensor each. All values are exact products of two float32 numbers, rounded once.
 """
+
 import types
 
 import torch
@@ -49,7 +51,7 @@ def own_blocks(weight, scales, block, shape):
     """What Transformers unpacks, of whole blocks."""
     rows, columns = (scales.shape[0] * block[0], scales.shape[1] * block[1])
     padded = torch.nn.functional.pad(weight.view(torch.uint8), (0, columns - shape[1], 0, rows - shape[0])).view(torch.float8_e4m3fn)
-    return Fp8Dequantize(quantizer(block))._dequantize_one(padded, scales, torch.float32)[:shape[0], :shape[1]].contiguous()
+    return Fp8Dequantize(quantizer(block))._dequantize_one(padded, scales, torch.float32)[: shape[0], : shape[1]].contiguous()
 
 
 def blocks(name, config, scale_fmt="float", stored=None, ignored=(), keys=None, shard_bytes=None, fp4=False, scale_name="weight_scale_inv"):
@@ -67,7 +69,9 @@ def blocks(name, config, scale_fmt="float", stored=None, ignored=(), keys=None, 
     for key in [key for key in common.quantized_linears(state) if fp4 and ".experts." in key]:
         packed, scales = e2m1_rows(state[key])
         own[key] = Fp8Dequantize(quantizer(block))._dequantize_one(packed, scales, torch.float32)
-        exact[key] = codes.E2M1[codes.nibbles(packed.view(torch.uint8).numpy())] * codes.over_groups(codes.e8m0(scales.view(torch.uint8).numpy()), 2 * packed.shape[1])
+        exact[key] = codes.E2M1[codes.nibbles(packed.view(torch.uint8).numpy())] * codes.over_groups(
+            codes.e8m0(scales.view(torch.uint8).numpy()), 2 * packed.shape[1]
+        )
         state |= {key: packed, key.removesuffix("weight") + scale_name: scales}
     settings = dict(activation_scheme="dynamic", fmt="e4m3", quant_method="fp8", weight_block_size=list(block)) | (keys or {})
     if ignored:
@@ -144,15 +148,32 @@ def wide_mixture():
 
 CASES = {
     "fp8_blocks": lambda name: blocks(name, narrow()),
-    "fp8_blocks_partial": lambda name: blocks(name, common.llama(hidden_size=128, intermediate_size=192, tie_word_embeddings=True), shard_bytes=64 * 1024),
+    "fp8_blocks_partial": lambda name: blocks(
+        name, common.llama(hidden_size=128, intermediate_size=192, tie_word_embeddings=True), shard_bytes=64 * 1024
+    ),
     "fp8_experts": lambda name: blocks(name, wide_mixture(), ignored=["model.layers.0.self_attn.k_proj", "model.layers.0.mlp.gate"]),
     "fp8_ue8m0": lambda name: blocks(name, narrow(), "ue8m0", keys=dict(scale_fmt="ue8m0")),
     "fp8_ue8m0_in_float": lambda name: blocks(name, narrow(), "ue8m0", stored=lambda s: s.float(), keys=dict(scale_fmt="ue8m0")),
-    "fp8_experts_fp4": lambda name: blocks(name, wide_mixture(), "ue8m0", keys=dict(scale_fmt="ue8m0", expert_dtype="fp4"), fp4=True, scale_name="scale"),
-    "fp8_tensor_static": lambda name: tensors(name, common.llama(attention_bias=True), "weight_scale", "input_scale", [1],
-                                              dict(activation_scheme="static", ignored_layers=["lm_head", "model.layers.0.mlp.down_proj"]), ["mlp.down_proj"]),
+    "fp8_experts_fp4": lambda name: blocks(
+        name, wide_mixture(), "ue8m0", keys=dict(scale_fmt="ue8m0", expert_dtype="fp4"), fp4=True, scale_name="scale"
+    ),
+    "fp8_tensor_static": lambda name: tensors(
+        name,
+        common.llama(attention_bias=True),
+        "weight_scale",
+        "input_scale",
+        [1],
+        dict(activation_scheme="static", ignored_layers=["lm_head", "model.layers.0.mlp.down_proj"]),
+        ["mlp.down_proj"],
+    ),
     "fp8_tensor_dynamic": lambda name: tensors(name, common.llama(), "weight_scale", None, [], dict(activation_scheme="dynamic")),
-    "fp8_tensor_inverse": lambda name: tensors(name, common.llama(), "weight_scale_inv", "activation_scale", [],
-                                               dict(activation_scheme="static", weight_block_size=None, modules_to_not_convert=["lm_head"])),
+    "fp8_tensor_inverse": lambda name: tensors(
+        name,
+        common.llama(),
+        "weight_scale_inv",
+        "activation_scale",
+        [],
+        dict(activation_scheme="static", weight_block_size=None, modules_to_not_convert=["lm_head"]),
+    ),
     "fp8_fbgemm": fbgemm,
 }

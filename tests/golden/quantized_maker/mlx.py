@@ -1,16 +1,20 @@
-"""MLX 0.32.4 and mlx-lm 0.32.2 (pip install "mlx[cpu]" mlx_lm) read the model of Transformers, quantize it and save it; they read it again and unpack.
+"""MLX 0.32.4 and mlx-lm 0.32.2 (pip install "mlx[cpu]" mlx_lm) read the model of Transformers, quantize it and save it; they read it again and
+unpack.
 
-config.json says `quantization` {group_size, bits, mode} and the same again as `quantization_config`, with no quant_method; a module's own settings stand in it
-under its name, a whole {group_size, bits, mode} (older files: no mode, which is affine) or false. Without an entry a module is quantized as the
-file shows: it has NAME.scales. Embedding, head and the router of a mixture are quantized too; a tied head has no tensors.
-  affine        weight u32 [out, in b / 32]: a dense stream of b-bit codes (2 3 4 5 6 8), the lowest bits first, 3, 5 and 6 cross words; scales, biases of the model's
-                type [out, in / g], g 32, 64 or 128: w = q * scale + bias. `biases` is not the `bias` of the linear, which lies beside
+config.json says `quantization` {group_size, bits, mode} and the same again as `quantization_config`, with no quant_method; a module's own
+settings stand in it under its name, a whole {group_size, bits, mode} (older files: no mode, which is affine) or false. Without an entry a
+module is quantized as the file shows: it has NAME.scales. Embedding, head and the router of a mixture are quantized too; a tied head has no
+tensors.
+  affine        weight u32 [out, in b / 32]: a dense stream of b-bit codes (2 3 4 5 6 8), the lowest bits first, 3, 5 and 6 cross words;
+                scales, biases of the model's type [out, in / g], g 32, 64 or 128: w = q * scale + bias. `biases` is not the `bias` of the
+                linear, which lies beside
   mxfp4, mxfp8  weight u32 [out, in b / 32], 8 e2m1 or 4 e4m3 codes to a word, the lowest bits first; scales u8 e8m0 [out, in / 32]
   nvfp4         weight as mxfp4; scales u8 that hold e4m3 [out, in / 16]; no second scale
 The experts of a mixture are one tensor: mlp.switch_mlp.{gate,up,down}_proj.weight u32 [experts, out, in b / 32], scales and biases alike.
-In 16 bits MLX rounds product and sum; its kernels sum in float32. What is written here are float32 scales and biases, unpacked by mx.dequantize: on a
-processor it rounds the product, then the sum (no fused multiply-add), as `exact` does.
+In 16 bits MLX rounds product and sum. What is hashed here is unpacked by mx.dequantize from scales and biases widened to float32: on a processor
+it rounds the product, then the sum (no fused multiply-add), as `exact` does.
 """
+
 import json
 import tempfile
 from pathlib import Path
@@ -76,8 +80,10 @@ def make(name, config, bits, group_size, mode="affine", dtype=torch.bfloat16, ov
         loaded, settings = load_model(Path(base))
     predicate = None
     if overrides:
+
         def predicate(path, module):
             return next((value for part, value in overrides.items() if part in path), True)
+
     quantized, settings = quantize_model(loaded, settings, group_size, bits, mode=mode, quant_predicate=predicate)
     folder = common.empty_folder(name)
     save_model(folder, quantized)
@@ -116,9 +122,21 @@ def affine(bits, group_size):
 CASES = {
     "mlx_4bit": case(lambda: common.llama(attention_bias=True, num_hidden_layers=2, intermediate_size=128), 4, 64),
     "mlx_3bit_tied": case(lambda: common.llama(tie_word_embeddings=True), 3, 32, dtype=torch.float16),
-    "mlx_every_width": case(lambda: common.wide_llama(intermediate_size=128), 4, 64, overrides={
-        "q_proj": affine(2, 128), "k_proj": affine(3, 64), "v_proj": affine(5, 32), "o_proj": affine(6, 64), "gate_proj": affine(8, 128), "up_proj": False,
-        "embed_tokens": affine(6, 32), "lm_head": affine(8, 32)}),
+    "mlx_every_width": case(
+        lambda: common.wide_llama(intermediate_size=128),
+        4,
+        64,
+        overrides={
+            "q_proj": affine(2, 128),
+            "k_proj": affine(3, 64),
+            "v_proj": affine(5, 32),
+            "o_proj": affine(6, 64),
+            "gate_proj": affine(8, 128),
+            "up_proj": False,
+            "embed_tokens": affine(6, 32),
+            "lm_head": affine(8, 32),
+        },
+    ),
     "mlx_mxfp4": case(common.llama, 4, 32, "mxfp4"),
     "mlx_nvfp4": case(common.llama, 4, 16, "nvfp4"),
     "mlx_mxfp8": case(common.llama, 8, 32, "mxfp8"),

@@ -1,17 +1,20 @@
 """NVIDIA ModelOpt 0.47.0 (pip install nvidia-modelopt) calibrates, rounds and exports the whole folder: config.json with quantization_config
-(quant_method modelopt, quant_algo) and hf_quant_config.json, which says the same in other words and in older files alone. ModelOpt's own tensor
-classes unpack. Models in bfloat16; its key `ignore` (exclude_modules in the other file) holds names and patterns with *.
+(quant_method modelopt, quant_algo) and hf_quant_config.json, which says the same in other words and in older files alone. ModelOpt's own
+tensor classes unpack. Models in bfloat16; its key `ignore` (exclude_modules in the other file) holds names and patterns with *.
 
 quant_algo                   tensors of a module
-  FP8                        weight f8_e4m3, weight_scale f32 [], input_scale f32 []; with an FP8 cache k_proj.k_scale, v_proj.v_scale f32 []
+  FP8                        weight f8_e4m3, weight_scale f32 [], input_scale f32 []; with an FP8 cache k_proj.k_scale, v_proj.v_scale f32
+                             []
   FP8_PER_CHANNEL_PER_TOKEN  weight f8_e4m3, weight_scale f32 [out]: one dimension
   fp8_pb_wo                  weight f8_e4m3, weight_scale f32 [out / 128, 1, in / 128, 1]; a scalar [] where one block is the whole matrix
-  NVFP4, W4A16_NVFP4         weight u8 [out, in / 2], even columns in the low nibble, e2m1; weight_scale f8_e4m3 [out, in / 16], weight_scale_2 f32 []:
-                             w = e2m1 * (weight_scale * weight_scale_2): MULTIPLIED, where compressed-tensors divides; input_scale f32 [] not in W4A16
+  NVFP4, W4A16_NVFP4         weight u8 [out, in / 2], even columns in the low nibble, e2m1; weight_scale f8_e4m3 [out, in / 16],
+                             weight_scale_2 f32 []: w = e2m1 * (weight_scale * weight_scale_2): MULTIPLIED, where compressed-tensors
+                             divides; input_scale f32 [] not in W4A16
   MXFP8, mxfp4               weight f8_e4m3 or u8 as NVFP4; weight_scale u8 e8m0 [out, in / 32]
-Other quant_algo's (W4A16_AWQ, NVFP4_AWQ, W8A8_SQ_PER_CHANNEL, NVFP4_SVD) may leave a pre_quant_scale [in] beside matrices whose inputs no norm
-precedes: the input is multiplied by it, so that reading the weight alone is wrong.
+Other quant_algo's (W4A16_AWQ, NVFP4_AWQ, W8A8_SQ_PER_CHANNEL, NVFP4_SVD) may leave a pre_quant_scale [in] beside matrices whose inputs no
+norm precedes: the input is multiplied by it, so that reading the weight alone is wrong.
 """
+
 import copy
 
 import modelopt.torch.quantization as mtq
@@ -55,7 +58,7 @@ def exact_values(weight, scale, whole):
     return values * scale
 
 
-def make(name, config, settings):
+def make(name, config, settings, older=False):
     model = common.random_model(config, torch.bfloat16, name)
     settings = {"algorithm": "max"} | {"quant_cfg": [rule for one in settings for rule in copy.deepcopy(getattr(mtq, one)["quant_cfg"])]}
 
@@ -76,19 +79,26 @@ def make(name, config, settings):
         shape = torch.Size((weight.shape[0], weight.shape[1] * (2 if weight.dtype == torch.uint8 else 1)))
         own[key] = own_values(weight, scale, whole, shape, algorithm)
         exact[key] = exact_values(weight, scale, whole)
+    if older:
+        common.write_json(
+            folder / "config.json",
+            {key: value for key, value in common.read_json(folder / "config.json").items() if key != "quantization_config"},
+        )
     plain = {key: value for key, value in tensors.items() if key not in own and key.rsplit(".", 1)[1] not in PARTS}
     common.finish(name, config, plain, own, exact)
 
 
-def case(config, *settings):
-    return lambda name: make(name, config(), settings)
+def case(config, *settings, **more):
+    return lambda name: make(name, config(), settings, **more)
 
 
 CASES = {
     "modelopt_fp8": case(lambda: common.llama(attention_bias=True), "FP8_DEFAULT_CFG", "FP8_KV_CFG"),
+    "modelopt_fp8_older": case(common.llama, "FP8_DEFAULT_CFG", older=True),  # only hf_quant_config.json says it
     "modelopt_fp8_channel": case(common.llama, "FP8_PER_CHANNEL_PER_TOKEN_CFG"),
-    "modelopt_fp8_blocks": case(lambda: common.llama(hidden_size=128, intermediate_size=192, tie_word_embeddings=True),
-                                "FP8_2D_BLOCKWISE_WEIGHT_ONLY_CFG"),
+    "modelopt_fp8_blocks": case(
+        lambda: common.llama(hidden_size=128, intermediate_size=192, tie_word_embeddings=True), "FP8_2D_BLOCKWISE_WEIGHT_ONLY_CFG"
+    ),
     "modelopt_nvfp4": case(common.llama, "NVFP4_DEFAULT_CFG"),
     "modelopt_nvfp4_weights_only": case(lambda: common.llama(num_hidden_layers=2), "W4A16_NVFP4_CFG"),
     "modelopt_nvfp4_experts": case(common.mixture, "NVFP4_DEFAULT_CFG"),

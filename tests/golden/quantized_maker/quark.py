@@ -1,17 +1,25 @@
 """AMD Quark 0.13 (pip install amd-quark; compiles a helper at its first import) quantizes, exports and imports again; its own modules unpack.
 Models in bfloat16, and so are the scales, though they are multiplied by; weight_scale of float32 models is f32. `exclude` holds names and
-patterns with *; global_quant_config.weight {dtype, qscheme, group_size, ch_axis, symmetric} holds for all else, before it layer_quant_config {pattern:
-{...}} and layer_type_quant_config. Input scales lie beside: input_scale [].
+patterns with *; global_quant_config.weight {dtype, qscheme, group_size, ch_axis, symmetric} holds for all else, before it
+layer_quant_config {pattern: {...}} and layer_type_quant_config. Input scales lie beside: input_scale [].
   fp8_e4m3, per_tensor    weight f8_e4m3, weight_scale []
   fp8_e4m3, per_channel   weight f8_e4m3, weight_scale [out]: one dimension
   custom_mode fp8         the same tensors; config.json says quant_method fp8, activation_scheme, ignored_layers and no weight_block_size
   fp4, per_group 32, scale_format e8m0  weight u8 [out, in / 2], even columns in the low nibble; weight_scale u8 e8m0 [out, in / 32]
-  uint4, per_group        AWQ's tensors by other names (pack_method reorder): weight i32 [in, out / 8] in AWQ's order, weight_scale [in / g, out],
-                          weight_zero_point i32 [in / g, out / 8]; w = (q - z) * scale
+  uint4, per_group        AWQ's tensors by other names (pack_method reorder): weight i32 [in, out / 8] in AWQ's order, weight_scale [in / g,
+                          out], weight_zero_point i32 [in / g, out / 8]; w = (q - z) * scale
 """
+
 import torch
 from quark.torch import ModelQuantizer, export_safetensors, import_model_from_safetensors
-from quark.torch.quantization.config.config import FP8E4M3PerChannelSpec, FP8E4M3PerTensorSpec, OCP_MXFP4Spec, QConfig, QLayerConfig, Uint4PerGroupSpec
+from quark.torch.quantization.config.config import (
+    FP8E4M3PerChannelSpec,
+    FP8E4M3PerTensorSpec,
+    OCP_MXFP4Spec,
+    QConfig,
+    QLayerConfig,
+    Uint4PerGroupSpec,
+)
 from transformers import AutoModelForCausalLM
 
 from quantized_maker import awq, codes, common
@@ -26,7 +34,9 @@ def exact_values(t, stem):
         size = quantized.shape[0] // scale.shape[0]
         return ((quantized - zeros.repeat(size, 0)).astype("f4") * scale.repeat(size, 0)).T
     if weight.dtype == torch.uint8:
-        return codes.E2M1[codes.nibbles(weight.numpy())] * codes.over_groups(codes.e8m0(t[stem + "weight_scale"].numpy()), 2 * weight.shape[1])
+        return codes.E2M1[codes.nibbles(weight.numpy())] * codes.over_groups(
+            codes.e8m0(t[stem + "weight_scale"].numpy()), 2 * weight.shape[1]
+        )
     values = codes.e4m3(weight.view(torch.uint8).numpy())
     return values * (scale[:, None] if scale.ndim else scale)
 
@@ -67,8 +77,10 @@ def channel_fp8():
 
 
 def mxfp4():
-    return QLayerConfig(weight=OCP_MXFP4Spec(ch_axis=-1, is_dynamic=False).to_quantization_spec(),
-                        input_tensors=OCP_MXFP4Spec(ch_axis=-1, is_dynamic=True).to_quantization_spec())
+    return QLayerConfig(
+        weight=OCP_MXFP4Spec(ch_axis=-1, is_dynamic=False).to_quantization_spec(),
+        input_tensors=OCP_MXFP4Spec(ch_axis=-1, is_dynamic=True).to_quantization_spec(),
+    )
 
 
 def uint4():
