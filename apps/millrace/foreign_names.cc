@@ -22,7 +22,6 @@ constexpr Foreign kOptions[] = {
     {"-hff --hf-file", "a file of a repository is named in the first argument: '{0} org/name:file.gguf'"},
     {"-mu --model-url",
      "the address of a .gguf file on the hub is the first argument: '{0} https://huggingface.co/...'"},
-    {"-q --quantization", "the quantization is part of the model's name: '{0} org/name:Q4_K_M'"},
     {"--revision --code-revision", "the revision is part of the model's name: '{0} org/name@revision'"},
     {"-hft --hf-token", "the token is the environment variable HF_TOKEN"},
     {"--download-dir --models-dir", "the directory of downloaded models is the environment variable HF_HUB_CACHE"},

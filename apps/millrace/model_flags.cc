@@ -49,6 +49,13 @@ void ModelFlags::declare_cache(CLI::App& app) {
          "Data type of the KV cache: bf16, f16, f32, or int8 (half the memory of bf16, one scale per token and head)")
       ->envname("MILLRACE_KV_CACHE_DTYPE")
       ->check(CLI::IsMember(runtime::kv_cache_dtypes()));
+  app.add_option(
+         "-q,--quantization", quantization,
+         fmt::format("Format that loading gives weights stored as f32, f16, bf16 or FP8: {}; embedding and head "
+                     "become q8_0. A method such as gptq or awq says what the model has to be",
+                     fmt::join(runtime::quantization_names(), ", ")))
+      ->envname("MILLRACE_QUANTIZATION")
+      ->type_name("{" + fmt::format("{}", fmt::join(runtime::quantization_names(), ",")) + "}|METHOD");
   app.add_option("--kv-layout", kv_layout,
                  "Memory layout of the KV cache: paged32 (tiles the kernels read in place), token (as in LightLLM) or "
                  "vector16 (as in vLLM)")

@@ -13,8 +13,8 @@ namespace {
 // Of the matrices in the checkpoint that the model multiplies with, packed.
 class PackedWeights {
  public:
-  PackedWeights(const CheckpointWeights& weights, const backend::Backend& backend, backend::MatmulPrecision precision)
-      : backend_(backend), precision_(precision) {
+  PackedWeights(const CheckpointWeights& weights, const backend::Backend& backend, const MemoryPlanOptions& options)
+      : backend_(backend), precision_(options.precision), quantization_(options.quantization) {
     for (const MatrixInfo& matrix : weights.matrices()) formats_.emplace(matrix.name, matrix.format);
   }
 
@@ -24,8 +24,13 @@ class PackedWeights {
     if (weight.cols == 0 || stored == formats_.end()) return;
     if (weight.unit_rows) return add_computed(weight.rows, weight.cols);
     const auto precision = weight.exact ? backend::MatmulPrecision::kF32 : precision_;
-    const std::size_t of_one = backend_.packed_bytes(*stored->second, weight.rows + weight.zero_rows,
-                                                     weight.cols + weight.zero_cols, precision);
+    const bool outer = weight.role == "token_embd" || weight.role == "output";
+    const bool stays = weight.role == "position_embd" || weight.role == "project_in" || weight.role == "project_out";
+    const quant::QuantFormat* format = stays   ? stored->second
+                                       : outer ? quantization_.of_outer(weight.cols, stored->second)
+                                               : quantization_.of_weight(weight, stored->second);
+    const std::size_t of_one =
+        backend_.packed_bytes(*format, weight.rows + weight.zero_rows, weight.cols + weight.zero_cols, precision);
     const std::size_t of_all = static_cast<std::size_t>(std::max<std::int64_t>(1, weight.experts)) * of_one;
     bytes_ += of_all;
     if (weight.experts > 0) expert_bytes_ += of_all;
@@ -53,6 +58,7 @@ class PackedWeights {
  private:
   const backend::Backend& backend_;
   backend::MatmulPrecision precision_;
+  const LoadQuantization& quantization_;
   std::map<std::string, const quant::QuantFormat*> formats_;  // of the checkpoint's matrices, by name
   std::uint64_t bytes_ = 0, expert_bytes_ = 0;
 };
@@ -86,7 +92,7 @@ std::uint64_t kv_bytes_per_token(const ModelSpec& spec, DType dtype, const backe
 MemoryPlan plan_memory(const CheckpointWeights& stored, const ModelSpec& spec, const backend::Backend& backend,
                        const MemoryPlanOptions& options) {
   const StackWorkspace stack = stack_workspace(spec);
-  PackedWeights weights(stored, backend, options.precision);
+  PackedWeights weights(stored, backend, options);
   for (const BlockWeight& weight : outer_weights(spec)) {
     weights.add(spec.names.in_file(weight.tensor()), weight);
   }

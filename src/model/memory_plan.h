@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "backend/backend.h"
+#include "model/load_quantization.h"
 #include "model/model_spec.h"
 #include "model/weights/checkpoint_weights.h"
 #include "tensor/dtype.h"
@@ -23,6 +24,7 @@ struct MemoryPlan {
 
 struct MemoryPlanOptions {
   backend::MatmulPrecision precision = backend::MatmulPrecision::kAuto;
+  LoadQuantization quantization = {};
   backend::KvFormat kv;
   std::int64_t length = 0;  // tokens of all sequences together
   std::int64_t step_tokens = 512;

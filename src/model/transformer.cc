@@ -86,11 +86,11 @@ Transformer::Transformer(const checkpoint::Checkpoint& checkpoint, ModelSpec spe
 }
 
 void Transformer::load(const checkpoint::Checkpoint& checkpoint, const ModelOptions& options) {
-  WeightLoader loader(checkpoint, spec_);
+  WeightLoader loader(checkpoint, spec_, options.quantization);
   const std::uint64_t all_bytes = loader.bytes();
   const WeightNames& names = spec_.names;
   embedding_ = backend_.make_linear(
-      {loader.linear(names.embedding + ".weight", spec_.vocab_size, spec_.embedding_width())}, options.precision);
+      {loader.outer(names.embedding + ".weight", spec_.vocab_size, spec_.embedding_width())}, options.precision);
   embedding_norm_ = NormWeights(loader, names.embedding_norm, spec_.embedding_norm, spec_.hidden_size, backend_);
   load_positions(loader, options);
   layers_ = std::make_unique<LayerStack>(loader, spec_, backend_, options.precision, [&](std::int64_t) {
@@ -133,8 +133,11 @@ void Transformer::load_head(WeightLoader& loader, const ModelOptions& options) {
   if (spec_.tied_head) {
     loader.mark_used(names.head + ".weight");  // some files repeat the embedding as the head
   } else {
-    backend::WeightSource head = loader.linear(names.head + ".weight", spec_.vocab_size, spec_.embedding_width());
-    if (spec_.unit_head) head = WeightLoader::with_unit_rows(std::move(head));
+    const std::string name = names.head + ".weight";
+    const std::int64_t width = spec_.embedding_width();
+    backend::WeightSource head = spec_.unit_head
+                                     ? WeightLoader::with_unit_rows(loader.linear(name, spec_.vocab_size, width))
+                                     : loader.outer(name, spec_.vocab_size, width);
     head_ = backend_.make_linear({std::move(head)}, options.precision);
   }
   if (loader.has(names.head + ".bias")) {

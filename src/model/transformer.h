@@ -12,6 +12,7 @@
 #include "kv/kv_store.h"
 #include "model/batch_input.h"
 #include "model/layer_stack.h"
+#include "model/load_quantization.h"
 #include "model/model_spec.h"
 #include "model/norm_weights.h"
 #include "model/rope.h"
@@ -22,6 +23,7 @@ namespace millrace::model {
 struct ModelOptions {
   backend::MatmulPrecision precision = backend::MatmulPrecision::kAuto;
   std::int64_t max_length = 0;  // limit of a sequence's tokens; 0 = the model's context length
+  LoadQuantization quantization = {};
   // Gets the bytes of weights loaded so far and the bytes of all, after each layer, on the loading thread. May be
   // empty.
   std::function<void(std::uint64_t done, std::uint64_t all)> progress = {};

@@ -137,8 +137,17 @@ backend::WeightSource WeightLoader::linear(const std::string& name, std::int64_t
 
 backend::WeightSource WeightLoader::linear(const std::string& name, const BlockWeight& weight) {
   backend::WeightSource source = of_file(name, weight);
-  if (weight.zero_rows == 0 && weight.zero_cols == 0) return source;
-  return with_zeros(std::move(source), weight.zero_rows, weight.zero_cols);
+  if (weight.zero_rows > 0 || weight.zero_cols > 0) {
+    source = with_zeros(std::move(source), weight.zero_rows, weight.zero_cols);
+  }
+  const quant::QuantFormat* target = quantization_.of_weight(weight, source.format);
+  return quantized_source(std::move(source), target);
+}
+
+backend::WeightSource WeightLoader::outer(const std::string& name, std::int64_t rows, std::int64_t cols) {
+  backend::WeightSource source = linear(name, rows, cols);
+  const quant::QuantFormat* target = quantization_.of_outer(cols, source.format);
+  return quantized_source(std::move(source), target);
 }
 
 backend::WeightSource WeightLoader::of_file(const std::string& name, const BlockWeight& weight) {
@@ -187,7 +196,7 @@ backend::WeightSource WeightLoader::experts(const std::string& name, const Block
     const auto read = [&](std::int64_t row, std::int64_t n, std::span<std::byte> to) { from.read(base + row, n, to); };
     read_rows(read, row_bytes, order, out);
   };
-  return source;
+  return quantized_source(std::move(source), quantization_.of_weight(weight, stored.front()->format));
 }
 
 std::vector<float> WeightLoader::expert_vectors(const std::string& name, const BlockWeight& weight) {

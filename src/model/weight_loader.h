@@ -5,11 +5,13 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "backend/backend.h"
 #include "checkpoint/checkpoint.h"
 #include "model/block.h"
+#include "model/load_quantization.h"
 #include "model/model_spec.h"
 #include "model/weights/checkpoint_weights.h"
 
@@ -20,8 +22,8 @@ namespace millrace::model {
 // may spell them otherwise (WeightNames::renamed). All functions throw LoadError naming the tensor.
 class WeightLoader {
  public:
-  WeightLoader(const checkpoint::Checkpoint& checkpoint, const ModelSpec& spec)
-      : checkpoint_(checkpoint), spec_(spec), weights_(checkpoint) {}
+  WeightLoader(const checkpoint::Checkpoint& checkpoint, const ModelSpec& spec, LoadQuantization quantization = {})
+      : checkpoint_(checkpoint), spec_(spec), quantization_(std::move(quantization)), weights_(checkpoint) {}
 
   // `pattern` with the layer number in place of `{}`.
   static std::string layer_name(const std::string& pattern, std::int64_t layer);
@@ -32,7 +34,10 @@ class WeightLoader {
   // A linear weight [rows, cols] for the backend to pack. `transposed`: it is stored as [cols, rows] if it is one
   // tensor.
   backend::WeightSource linear(const std::string& name, std::int64_t rows, std::int64_t cols, bool transposed = false);
-  // A weight of a block, with the rows that the spec says, of the tensor `name`, and its rows and columns of zeros.
+  // The same for the embedding or the head, in the format that loading gives these.
+  backend::WeightSource outer(const std::string& name, std::int64_t rows, std::int64_t cols);
+  // A weight of a block, in the format that loading gives it, with the rows that the spec says, of the tensor `name`,
+  // and its rows and columns of zeros.
   backend::WeightSource linear(const std::string& name, const BlockWeight& weight);
   // The matrices of a weight's experts: of the tensors of that pattern, or of a stack.
   backend::WeightSource experts(const std::string& name, const BlockWeight& weight);
@@ -67,6 +72,7 @@ class WeightLoader {
 
   const checkpoint::Checkpoint& checkpoint_;
   const ModelSpec& spec_;
+  LoadQuantization quantization_;
   CheckpointWeights weights_;
   std::map<std::string, std::weak_ptr<const StoredWeight>> opened_;  // by name in the file: parts share a fused tensor
   std::set<std::string> used_;

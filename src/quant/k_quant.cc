@@ -36,7 +36,7 @@ float fit_symmetric(std::span<const float> x, int levels) noexcept {
   if (extreme == 0.0f) return 0.0f;
   const int half = levels / 2;
   float best_scale = extreme / static_cast<float>(-half), best_error = INFINITY;
-  std::array<float, kBlock32> fitted;
+  std::array<float, kSuperBlock> fitted;
   for (int candidate = 0; candidate < kCandidates; ++candidate) {
     const float reach = static_cast<float>(half) + kCandidateStep * static_cast<float>(candidate - kMiddleCandidate);
     const float step = -extreme / reach;
@@ -65,7 +65,7 @@ SubBlockFit fit_affine(std::span<const float> x, int levels) noexcept {
   const int top = levels - 1;
   SubBlockFit best{.scale = range / static_cast<float>(top), .minimum = -start};
   float best_error = INFINITY;
-  std::array<float, kBlock32> codes, fitted;
+  std::array<float, kSuperBlock> codes, fitted;
   for (int candidate = 0; candidate < kCandidates; ++candidate) {
     const float reach = static_cast<float>(top) + kCandidateStep * static_cast<float>(candidate - kMiddleCandidate);
     const float step = range / reach;

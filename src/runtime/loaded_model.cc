@@ -33,9 +33,11 @@ backend::PackedCacheConfig packed_cache_of(const ModelConfig& config, const chec
 // Bytes that the weights will take, which the log says before any is read: loading a model that is too large ends in
 // swapping, or in the system's killing this process. `backend` is any of the kind that will compute.
 std::uint64_t planned_weights(const ModelConfig& config, const checkpoint::Checkpoint& checkpoint,
-                              const model::ModelSpec& spec, const backend::Backend& backend) {
-  const model::MemoryPlan plan = model::plan_memory(model::CheckpointWeights(checkpoint), spec, backend,
-                                                    {.precision = config.precision(), .kv = config.kv_pages()});
+                              const model::ModelSpec& spec, const model::LoadQuantization& quantization,
+                              const backend::Backend& backend) {
+  const model::MemoryPlan plan =
+      model::plan_memory(model::CheckpointWeights(checkpoint), spec, backend,
+                         {.precision = config.precision(), .quantization = quantization, .kv = config.kv_pages()});
   const auto available = static_cast<std::uint64_t>(cpu_info().memory_available_bytes);
   const auto readable = [](std::uint64_t bytes) { return readable_bytes(static_cast<double>(bytes)); };
   const std::string experts = plan.experts == 0 ? "" : fmt::format(", {} of them of experts,", readable(plan.experts));
@@ -62,12 +64,14 @@ LoadedModel load_model(const ModelConfig& config, const std::function<void(doubl
   const TimePoint opened = env.now();
   const auto planner = config.make_backend(1);
   model::ModelSpec spec = model::make_spec(*loaded.checkpoint, planner->limits()).or_throw();
-  const std::uint64_t planned = planned_weights(config, *loaded.checkpoint, spec, *planner);
+  const auto quantization = model::choose_load_quantization(config.quantization, *loaded.checkpoint).or_throw();
+  const std::uint64_t planned = planned_weights(config, *loaded.checkpoint, spec, quantization, *planner);
   loaded.backend = config.make_backend(config.threads, packed_cache_of(config, *loaded.checkpoint, model_key, planned));
   if (wrap) loaded.backend = wrap(std::move(loaded.backend));
   model::ModelOptions options;
   options.max_length = config.max_model_len;
   options.precision = config.precision();
+  options.quantization = quantization;
   if (progress) {
     options.progress = [&](std::uint64_t done, std::uint64_t all) {
       progress(static_cast<double>(done) / std::max(1.0, static_cast<double>(all)));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "model/load_quantization.h"
 #include "runtime/field_checks.h"
 
 namespace millrace::runtime {
@@ -29,6 +30,15 @@ const std::vector<std::string>& matmul_precisions() {
   return names;
 }
 
+const std::vector<std::string>& quantization_names() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all;
+    for (const std::string_view name : model::load_quantizations()) all.emplace_back(name);
+    return all;
+  }();
+  return names;
+}
+
 namespace {
 
 Result<backend::KvFormat> pages_of(const ModelConfig& config) {
@@ -50,11 +60,13 @@ Result<void> ModelConfig::validate() const {
                       kMaxThreads);
   }
   if (auto usable = choose_isa(cpu_isa); !usable) return usable.error();
-  if (auto fine = first_failure({one_of("kv-cache-dtype", kv_cache_dtype, kv_cache_dtypes()),
-                                 one_of("kv-layout", kv_layout, kv_layouts()),
-                                 between<std::int64_t>("block-size", block_size, 0, backend::kMaxBlockTokens),
-                                 one_of("matmul-precision", matmul_precision, matmul_precisions()),
-                                 between<std::int64_t>("max-model-len", max_model_len, 0, kMaxModelLength)});
+  if (auto fine = first_failure(
+          {one_of("kv-cache-dtype", kv_cache_dtype, kv_cache_dtypes()), one_of("kv-layout", kv_layout, kv_layouts()),
+           between<std::int64_t>("block-size", block_size, 0, backend::kMaxBlockTokens),
+           one_of("matmul-precision", matmul_precision, matmul_precisions()),
+           model::is_quantization(quantization) ? Result<void>()
+                                                : one_of("quantization", quantization, quantization_names()),
+           between<std::int64_t>("max-model-len", max_model_len, 0, kMaxModelLength)});
       !fine) {
     return fine;
   }

@@ -25,7 +25,10 @@ struct ModelConfig {
   std::string kv_layout = "paged32";      // one of kv_layouts()
   std::int64_t block_size = 0;            // tokens of a page, [0, backend::kMaxBlockTokens]; 0 = the layout's default
   std::string matmul_precision = "auto";  // one of matmul_precisions()
-  std::int64_t max_model_len = 0;         // limit of tokens of a sequence, [0, kMaxModelLength]; 0 = the model's
+  // What loading makes of weights in f32, f16, bf16 or FP8: one of model::load_quantizations(), or the method that the
+  // checkpoint has to be of; "" leaves them.
+  std::string quantization;
+  std::int64_t max_model_len = 0;  // limit of tokens of a sequence, [0, kMaxModelLength]; 0 = the model's
   // Where packed weights are kept for the next start: "auto" (the cache directory, for models from 256 MiB), "off", or
   // a directory; "" is "off" too.
   std::string packed_cache = "auto";
@@ -48,5 +51,6 @@ struct ModelConfig {
 const std::vector<std::string>& kv_cache_dtypes();
 const std::vector<std::string>& kv_layouts();  // of all devices
 const std::vector<std::string>& matmul_precisions();
+const std::vector<std::string>& quantization_names();  // of loading
 
 }  // namespace millrace::runtime

@@ -11,9 +11,13 @@ namespace {
 
 std::uint64_t planned_bytes(const checkpoint::Checkpoint& files, const ModelConfig& config, backend::Backend& backend,
                             std::int64_t tokens, std::int64_t sequences) {
-  const auto plan = model::plan_memory(
-      model::CheckpointWeights(files), model::make_spec(files).or_throw(), backend,
-      {.precision = config.precision(), .kv = config.kv_pages(), .length = tokens, .sequences = sequences});
+  const auto plan =
+      model::plan_memory(model::CheckpointWeights(files), model::make_spec(files).or_throw(), backend,
+                         {.precision = config.precision(),
+                          .quantization = model::choose_load_quantization(config.quantization, files).or_throw(),
+                          .kv = config.kv_pages(),
+                          .length = tokens,
+                          .sequences = sequences});
   return plan.weights + plan.kv;
 }
 

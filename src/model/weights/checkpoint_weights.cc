@@ -1,5 +1,7 @@
 #include "model/weights/checkpoint_weights.h"
 
+#include <algorithm>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <utility>
@@ -21,6 +23,32 @@ std::string known_methods() {
   return text;
 }
 
+// Methods that no reader takes, and why.
+struct RefusedMethod {
+  std::string_view method, why;
+};
+constexpr std::string_view kCodeBooks = "its code books need tables larger than a processor's caches";
+constexpr RefusedMethod kRefused[] = {
+    {"aqlm", kCodeBooks},
+    {"quip", kCodeBooks},
+    {"quip#", kCodeBooks},
+    {"qtip", kCodeBooks},
+    {"exl3", kCodeBooks},
+    {"vptq", kCodeBooks},
+    {"higgs", kCodeBooks},
+    {"spqr", "outliers in a sparse matrix are not read"},
+    {"exl2", "the layout of ExLlamaV2 is not read"},
+    {"gptq_marlin", "weights packed for the Marlin kernel are not read"},
+    {"gptq_marlin_24", "weights packed for the Marlin kernel are not read"},
+    {"marlin", "weights packed for the Marlin kernel are not read"},
+    {"hqq", "the layout of HQQ is not read"},
+    {"eetq", "the layout of EETQ is not read"},
+    {"quanto", "the layout of quanto is not read"},
+    {"fp_quant", "its rotations at run time are not supported"},
+    {"sinq", "a second scale along the columns is not supported"},
+    {"four_over_six", "the layout of FourOverSix is not read"},
+};
+
 // What the configuration says of quantized weights, in whichever file.
 std::optional<JsonFields> quantization_of(const Checkpoint& checkpoint) {
   const checkpoint::ConfigFile& config = checkpoint.config;
@@ -38,10 +66,12 @@ const WeightReaderKind* find_reader(const Checkpoint& checkpoint) {
     if (kind.accepts(*quantization, checkpoint)) return &kind;
   }
   const std::string method = quantization->text("quant_method").value_or("");
+  const auto* refused = std::ranges::find(kRefused, method, &RefusedMethod::method);
+  const std::string reason = refused == std::end(kRefused) ? "" : fmt::format(" ({})", refused->why);
   const std::string why = fmt::format(
-      "quantized safetensors of quant_method {} are not supported, only of {}; use the original or a GGUF "
-      "file",
-      checkpoint::quote_name(method), known_methods());
+      "quantized safetensors of quant_method {} are not supported{}, only of {}; use the original, or a GGUF, AWQ or "
+      "GPTQ file of it",
+      checkpoint::quote_name(method), reason, known_methods());
   const checkpoint::ConfigFile& config = checkpoint.config;
   if (!config.quantization_file.empty()) quantization->unsupported("quant_method", why);
   JsonFields(config.file, config.json).unsupported(checkpoint::kQuantizationField, why);

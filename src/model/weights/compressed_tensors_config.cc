@@ -1,5 +1,7 @@
 #include "model/weights/compressed_tensors_config.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
@@ -14,9 +16,9 @@ namespace {
 using checkpoint::JsonFields;
 
 constexpr std::array<std::string_view, 5> kStrategies = {"tensor", "channel", "group", "tensor_group", "block"};
-constexpr std::array<std::string_view, 9> kFormats = {
-    "pack-quantized",       "int-quantized",        "float-quantized", "naive-quantized", "nvfp4-pack-quantized",
-    "mxfp4-pack-quantized", "mxfp8-quantized",      "mixed-precision", "dense"};
+constexpr std::array<std::string_view, 9> kFormats = {"pack-quantized",  "int-quantized",        "float-quantized",
+                                                      "naive-quantized", "nvfp4-pack-quantized", "mxfp4-pack-quantized",
+                                                      "mxfp8-quantized", "mixed-precision",      "dense"};
 
 void check_format(const JsonFields& fields) {
   const auto format = fields.text("format");
@@ -28,9 +30,11 @@ void check_format(const JsonFields& fields) {
 CompressedScheme scheme_from(const std::string& group, const JsonFields& weights) {
   CompressedScheme scheme{.group = group};
   scheme.bits = static_cast<int>(weights.integer("num_bits").value_or(8));
-  if (scheme.bits < 2 || scheme.bits > 8) weights.unsupported("num_bits", fmt::format("{}; 2 to 8 expected", scheme.bits));
+  if (scheme.bits < 2 || scheme.bits > 8)
+    weights.unsupported("num_bits", fmt::format("{}; 2 to 8 expected", scheme.bits));
   const std::string type = weights.text("type").value_or("int");
-  if (type != "int" && type != "float") weights.unsupported("type", checkpoint::quote_name(type) + "; int or float expected");
+  if (type != "int" && type != "float")
+    weights.unsupported("type", checkpoint::quote_name(type) + "; int or float expected");
   scheme.floating = type == "float";
   scheme.symmetric = weights.boolean("symmetric").value_or(true);
   scheme.group_size = weights.integer("group_size").value_or(0);
@@ -62,12 +66,14 @@ bool is_class(const std::string& target) {
 CompressedConfig::CompressedConfig(const JsonFields& quantization) : fields_(quantization) {
   check_format(quantization);
   if (const auto* transforms = quantization.find("transform_config");
-      transforms != nullptr && transforms->is_object() && !transforms->value("config_groups", nlohmann::json()).empty()) {
+      transforms != nullptr && transforms->is_object() &&
+      !transforms->value("config_groups", nlohmann::json()).empty()) {
     quantization.unsupported("transform_config", "rotations at run time are not supported");
   }
   if (const auto sparse = quantization.object("sparsity_config")) {
     const std::string format = sparse->text("format").value_or("dense");
-    if (format != "dense") sparse->unsupported("format", checkpoint::quote_name(format) + " is not supported, only dense");
+    if (format != "dense")
+      sparse->unsupported("format", checkpoint::quote_name(format) + " is not supported, only dense");
   }
   const auto groups = quantization.object("config_groups");
   if (!groups) quantization.unsupported("config_groups", "missing");

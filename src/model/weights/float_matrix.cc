@@ -31,10 +31,11 @@ ScaleBlock scale_block(const StoredTensors& tensors, const Float8Tensors& stored
     return {1, cols / shape[1]};
   }
   std::vector<std::int64_t> dims;
-  for (std::size_t i = 0; i < shape.rank(); ++i) dims.push_back(shape[i]);
+  for (int i = 0; i < shape.rank(); ++i) dims.push_back(shape[i]);
   const std::int64_t count = shape.elements();
   if (count == 1 && (rows > 1 || stored.block.rows == 0)) {
-    if (stored.block.rows == 0 || (blocks_of(rows, stored.block.rows) == 1 && blocks_of(cols, stored.block.cols) == 1)) {
+    if (stored.block.rows == 0 ||
+        (blocks_of(rows, stored.block.rows) == 1 && blocks_of(cols, stored.block.cols) == 1)) {
       return {rows, cols};
     }
     if (dims.size() < 2) return {rows, cols};  // one scale although others have blocks
@@ -46,12 +47,12 @@ ScaleBlock scale_block(const StoredTensors& tensors, const Float8Tensors& stored
     std::vector<std::int64_t> expected = {down, across};
     std::erase(expected, 1);
     if (dims == expected) return stored.block;
-    tensors.fail(stored.scale->name, fmt::format("shape {}: expected [{}, {}], one for each block [{}, {}] of [{}, {}]",
-                                                 shape.to_string(), down, across, stored.block.rows, stored.block.cols,
-                                                 rows, cols));
+    tensors.fail(stored.scale->name,
+                 fmt::format("shape {}: expected [{}, {}], one for each block [{}, {}] of [{}, {}]", shape.to_string(),
+                             down, across, stored.block.rows, stored.block.cols, rows, cols));
   }
-  tensors.fail(stored.scale->name, fmt::format("shape {}: expected one scale, or one for each of {} rows",
-                                               shape.to_string(), rows));
+  tensors.fail(stored.scale->name,
+               fmt::format("shape {}: expected one scale, or one for each of {} rows", shape.to_string(), rows));
 }
 
 void check_matrix(const StoredTensors& tensors, const RawTensor& tensor) {

@@ -15,11 +15,11 @@ namespace {
 
 using checkpoint::RawTensor;
 
-constexpr std::int64_t kWordBits = 32;
+constexpr std::int64_t kGptqWord = 32;
 constexpr int kBits[] = {2, 3, 4, 8};
 
 constexpr std::int64_t words_of(std::int64_t codes, int bits) noexcept {
-  return (codes * bits + kWordBits - 1) / kWordBits;
+  return (codes * bits + kGptqWord - 1) / kGptqWord;
 }
 
 // A word of 2, 4 or 8 bits a field with one in each.
@@ -28,7 +28,7 @@ constexpr std::uint32_t ones(int bits) noexcept { return UINT32_MAX / ((1u << bi
 // As many as g_idx has; else they follow from the bits.
 std::int64_t columns_of(const StoredTensors& stored, const std::string& module, const Shape& codes, int bits) {
   const RawTensor* order = stored.find(module + ".g_idx");
-  return order != nullptr ? order->shape.elements() : codes[0] * kWordBits / bits;
+  return order != nullptr ? order->shape.elements() : codes[0] * kGptqWord / bits;
 }
 
 // The rules' bits if qweight and qzeros fit them, else others that they fit; 0 if none do.
@@ -61,9 +61,9 @@ GptqTensors::GptqTensors(const StoredTensors& tensors, const std::string& name, 
                             codes->shape.to_string(), packed.name, packed.shape.to_string()));
   }
   cols = columns_of(stored, module, codes->shape, bits);
-  if (cols % kWordBits != 0) {
+  if (cols % kGptqWord != 0) {
     throw_load_error(ErrorCode::kUnsupported, codes->name, "{}: tensor '{}': {} columns; only multiples of {} are read",
-                     stored.checkpoint().path, codes->name, cols, kWordBits);
+                     stored.checkpoint().path, codes->name, cols, kGptqWord);
   }
   scales = &stored.require(module + ".scales", kNumberDtypes);
   if (scales->shape.rank() != 2 || scales->shape[1] != rows) {

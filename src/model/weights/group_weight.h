@@ -47,7 +47,5 @@ DType number_type(const checkpoint::RawTensor& tensor) noexcept;
 // one that is NaN or infinite.
 std::vector<std::uint32_t> number_bits(const StoredTensors& tensors, const checkpoint::RawTensor& tensor,
                                        std::int64_t rows, std::int64_t groups, bool groups_first);
-// The dtypes that scales may have.
-inline constexpr std::initializer_list<std::string_view> kNumberDtypes = {"F16", "BF16", "F32"};
 
 }  // namespace millrace::model

@@ -32,19 +32,18 @@ const RawTensor* StoredTensors::find(const std::string& name) const {
   return tensor != nullptr ? tensor : checkpoint_->find_integers(name);
 }
 
-const RawTensor& StoredTensors::require(const std::string& name, std::initializer_list<std::string_view> dtypes) const {
+const RawTensor& StoredTensors::require(const std::string& name, const Dtypes& dtypes) const {
   std::string wanted;
-  for (const std::string_view dtype : dtypes) wanted += (wanted.empty() ? "" : " or ") + std::string(dtype);
+  for (const std::string_view dtype : dtypes.names) wanted += (wanted.empty() ? "" : " or ") + std::string(dtype);
   const RawTensor* tensor = find(name);
   if (tensor == nullptr) fail(name, "missing; expected " + wanted);
-  if (std::ranges::find(dtypes, dtype_of(*tensor)) == dtypes.end()) {
+  if (std::ranges::find(dtypes.names, dtype_of(*tensor)) == dtypes.names.end()) {
     fail(name, fmt::format("{}; expected {}", dtype_of(*tensor), wanted));
   }
   return *tensor;
 }
 
-const RawTensor& StoredTensors::require(const std::string& name, std::initializer_list<std::string_view> dtypes,
-                                        const Shape& shape) const {
+const RawTensor& StoredTensors::require(const std::string& name, const Dtypes& dtypes, const Shape& shape) const {
   const RawTensor& tensor = require(name, dtypes);
   if (tensor.shape != shape) {
     fail(name, fmt::format("shape {}; expected {}", tensor.shape.to_string(), shape.to_string()));

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,16 @@ namespace millrace::model {
 // The safetensors dtype of a tensor: "I32", "F16", "F8_E4M3".
 std::string_view dtype_of(const checkpoint::RawTensor& tensor) noexcept;
 
+// A list of dtypes, written in place or kept in an array.
+struct Dtypes {
+  Dtypes(std::initializer_list<std::string_view> list) : names(list.begin(), list.size()) {}  // outlives the call
+  template <std::size_t n>
+  Dtypes(const std::string_view (&list)[n]) : names(list) {}
+  std::span<const std::string_view> names;
+};
+// Those that scales may have.
+inline constexpr std::string_view kNumberDtypes[] = {"F16", "BF16", "F32"};
+
 class StoredTensors {
  public:
   explicit StoredTensors(const checkpoint::Checkpoint& checkpoint) : checkpoint_(&checkpoint) {}
@@ -23,10 +34,9 @@ class StoredTensors {
   // Null if there is none of that name.
   const checkpoint::RawTensor* find(const std::string& name) const;
   // Throws LoadError if it is missing or of none of these dtypes.
-  const checkpoint::RawTensor& require(const std::string& name, std::initializer_list<std::string_view> dtypes) const;
+  const checkpoint::RawTensor& require(const std::string& name, const Dtypes& dtypes) const;
   // The same, and if it has another shape.
-  const checkpoint::RawTensor& require(const std::string& name, std::initializer_list<std::string_view> dtypes,
-                                       const Shape& shape) const;
+  const checkpoint::RawTensor& require(const std::string& name, const Dtypes& dtypes, const Shape& shape) const;
   std::vector<std::byte> bytes(const checkpoint::RawTensor& tensor) const;
   std::vector<std::byte> bytes(const checkpoint::RawTensor& tensor, const TensorRange& range) const;
   // Values of F32, F16, BF16, F8_E4M3 or F8_E8M0. Throws LoadError naming the first one that is NaN or infinite.

@@ -55,14 +55,13 @@ class BnbReader final : public MatrixReader {
     if (weight.shape.rank() != 2) {
       tensors_.fail(weight.name, fmt::format("shape {}: expected two dimensions", weight.shape.to_string()));
     }
-    return open_integers(tensors_,
-                         {.rows = weight.shape[0],
-                          .cols = weight.shape[1],
-                          .codes = &weight,
-                          .scales = &tensors_.require(module + ".SCB", {"F32"}, Shape{weight.shape[0]}),
-                          .order = {.bits = 8, .flipped = 128},
-                          .scale_factor = 1.0f / 127.0f,
-                          .others = tensors_of(tensors_, module, {"weight_format"})});
+    return open_integers(tensors_, {.rows = weight.shape[0],
+                                    .cols = weight.shape[1],
+                                    .codes = &weight,
+                                    .scales = &tensors_.require(module + ".SCB", {"F32"}, Shape{weight.shape[0]}),
+                                    .order = {.bits = 8, .flipped = 128},
+                                    .scale_factor = 1.0f / 127.0f,
+                                    .others = tensors_of(tensors_, module, {"weight_format"})});
   }
 
   BnbState state_of(const std::string& weight) const {
@@ -97,13 +96,13 @@ class BnbReader final : public MatrixReader {
   }
 
   // The tensor has so many values; its shape does not matter.
-  const RawTensor& require_values(const std::string& name, std::initializer_list<std::string_view> dtypes,
-                                  std::int64_t values, const BnbState& state) const {
+  const RawTensor& require_values(const std::string& name, const Dtypes& dtypes, std::int64_t values,
+                                  const BnbState& state) const {
     const RawTensor& tensor = tensors_.require(name, dtypes);
     if (tensor.shape.elements() == values) return tensor;
-    tensors_.fail(name, fmt::format("shape {}: expected {} values, for [{}, {}] in blocks of {} ({})",
-                                    tensor.shape.to_string(), values, state.rows, state.cols, state.block,
-                                    state.tensor->name));
+    tensors_.fail(
+        name, fmt::format("shape {}: expected {} values, for [{}, {}] in blocks of {} ({})", tensor.shape.to_string(),
+                          values, state.rows, state.cols, state.block, state.tensor->name));
   }
 
   void check_levels(const std::string& weight, const BnbState& state) const {
@@ -130,19 +129,19 @@ class BnbReader final : public MatrixReader {
     const RawTensor& absmax =
         require_values(weight + ".absmax", {state.nested_block > 0 ? "U8" : "F32"}, blocks, state);
     const int block = block_of_groups(tensors_, weight, std::gcd(state.block, state.cols));
-    GroupMatrix matrix{.rows = state.rows,
-                       .cols = state.cols,
-                       .groups = state.cols / block,
-                       .spec = {.bits = 4, .values = block, .number = DType::kF32, .codes = state.codes},
-                       .order = {},
-                       .group_of_block = {},
-                       .codes = codes_by_row(tensors_, codes, Shape{state.rows, state.cols},
-                                             {.bits = 4, .high_nibble_first = true}),
-                       .numbers = {},
-                       .scales_name = absmax.name,
-                       .tensors = {&codes, &absmax, state.tensor},
-                       .by_row = {},
-                       .groups_first = false};
+    GroupMatrix matrix{
+        .rows = state.rows,
+        .cols = state.cols,
+        .groups = state.cols / block,
+        .spec = {.bits = 4, .values = block, .number = DType::kF32, .codes = state.codes},
+        .order = {},
+        .group_of_block = {},
+        .codes = codes_by_row(tensors_, codes, Shape{state.rows, state.cols}, {.bits = 4, .high_nibble_first = true}),
+        .numbers = {},
+        .scales_name = absmax.name,
+        .tensors = {&codes, &absmax, state.tensor},
+        .by_row = {},
+        .groups_first = false};
     for (const RawTensor* other : tensors_of(tensors_, weight, {"quant_map", "nested_absmax", "nested_quant_map"})) {
       matrix.tensors.push_back(other);
     }
@@ -166,8 +165,7 @@ class BnbReader final : public MatrixReader {
                                           const BnbState& state) {
     const std::vector<std::byte> codes = tensors.bytes(tensors.require(weight + ".absmax", {"U8"}));
     const auto blocks = (std::ssize(codes) + state.nested_block - 1) / state.nested_block;
-    const std::vector<float> outer =
-        tensors.floats(tensors.require(weight + ".nested_absmax", {"F32"}, Shape{blocks}));
+    const std::vector<float> outer = tensors.floats(tensors.require(weight + ".nested_absmax", {"F32"}, Shape{blocks}));
     const std::vector<float> levels = tensors.floats(
         tensors.require(weight + ".nested_quant_map", {"F32"}, Shape{static_cast<std::int64_t>(kNestedCodes)}));
     std::vector<float> scales;
