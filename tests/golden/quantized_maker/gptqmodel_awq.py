@@ -2,6 +2,7 @@
 a newer torch than the other packages: pip install --no-deps). The tensors are AutoAWQ's of gemm. config.json says quant_method awq, and
 checkpoint_format and format for AutoAWQ's version; zero_point, which is false, says that the zero points are all 8: they are stored all the same. GPTQModel's other formats of AWQ need a GPU.
 """
+import contextlib
 import os
 import shutil
 import tempfile
@@ -18,7 +19,7 @@ from quantized_maker import autoround, awq, common
 
 def make(name):
     config = common.llama(intermediate_size=128, num_key_value_heads=4)  # its search takes rows by 64
-    with tempfile.TemporaryDirectory() as base:
+    with tempfile.TemporaryDirectory() as base, contextlib.chdir(base):  # where it leaves a folder of logs
         common.random_model(config, torch.float16, name).save_pretrained(base)
         autoround.tokenizer().save_pretrained(base)
         settings = QuantizeConfig(bits=4, group_size=32, quant_method=METHOD.AWQ, format=FORMAT.GEMM, offload_to_disk=False)
