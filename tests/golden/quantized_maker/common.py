@@ -16,7 +16,7 @@ from safetensors.torch import save_file
 from transformers import AutoModelForCausalLM, LlamaConfig, Qwen3MoeConfig
 
 torch.set_num_threads(1)
-ROOT = pathlib.Path(__file__).parent.parent / "quantized"
+ROOT = pathlib.Path(__file__).resolve().parent.parent / "quantized"
 VOCABULARY = 96
 TOKENS = 40
 FOLDER_BYTES = 150 * 1024
