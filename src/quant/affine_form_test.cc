@@ -47,7 +47,7 @@ TEST(AffineForm, ComputesWhatUnpackComputes) {
       }
     }
   }
-  EXPECT_EQ(forms, 18);
+  EXPECT_EQ(forms, 31);
 }
 
 }  // namespace

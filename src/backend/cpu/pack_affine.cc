@@ -52,6 +52,7 @@ std::byte* put_codes(const AffineForm& form, const QuadWords& words, std::byte* 
     case 4:
       for (int j = 0; j < 4; ++j) out = put_fields<0, 4, 2>(words, j, 4, out);
       break;
+    case 1: return put_fields<0, 1, 8>(words, 0, 1, out);
     default: out = put_bit_pairs<0>(words, out);
   }
   switch (form.code_bits) {
@@ -88,8 +89,11 @@ std::byte* put_numbers(const AffineBlock* rows, Number AffineBlock::* number, st
 }
 
 std::byte* put_header(const AffineForm& form, const AffineBlock* rows, std::byte* out) {
-  out = scale_bytes(form.scales) == 1 ? put_numbers<std::uint8_t>(rows, &AffineBlock::scale, out)
-                                      : put_numbers<std::uint16_t>(rows, &AffineBlock::scale, out);
+  switch (scale_bytes(form.scales)) {
+    case 1: out = put_numbers<std::uint8_t>(rows, &AffineBlock::scale, out); break;
+    case 2: out = put_numbers<std::uint16_t>(rows, &AffineBlock::scale, out); break;
+    default: break;
+  }
   if (form.zero_points) return put_numbers<std::int8_t>(rows, &AffineBlock::zero_point, out);
   return form.has_min ? put_numbers<std::uint16_t>(rows, &AffineBlock::min, out) : out;
 }
@@ -103,6 +107,7 @@ std::size_t panel_block_bytes(const quant::QuantFormat& format) {
 std::uint8_t code_at(const AffineForm& form, const std::uint8_t* codes, int quad, int byte) {
   const int base = base_bits(form);
   if (base == 8) return codes[quad * 64 + byte];
+  if (base == 1) return codes[byte] >> quad & 1;
   const auto bit_pair = [&](const std::uint8_t* at) { return at[quad / 4 * 64 + byte] >> (quad % 4 * 2) & 3; };
   const int low = base == 4 ? codes[quad % 4 * 64 + byte] >> (quad / 4 * 4) & 15 : bit_pair(codes);
   const std::uint8_t* plane = codes + 64 * base;

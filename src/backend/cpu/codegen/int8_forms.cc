@@ -16,9 +16,9 @@ int main() {
     const AffineForm& form = format.affine;
     if (form.decompose == nullptr) continue;
     char text[160];
-    std::snprintf(text, sizeof text, "Int8Form{%d, %d, %d, Scales{%d}, %s, %s, %s, %d}", form.code_bits,
+    std::snprintf(text, sizeof text, "Int8Form{%d, %d, %d, Scales{%d}, %s, %s, %s, %d, %d}", form.code_bits,
                   form.scale_group, format.block_values / kGroup, static_cast<int>(form.scales), flag(form.has_min),
-                  flag(form.zero_points), flag(form.levels != nullptr), form.zero);
+                  flag(form.zero_points), flag(form.levels != nullptr), form.zero, form.scale_exponent);
     bool known = false;
     for (const std::string& other : forms) known = known || other == text;
     if (!known) forms.emplace_back(text);
