@@ -30,7 +30,7 @@ def main():
     for name, kind in GRIDS.items():
         words = rows(kind)
         body = textwrap.fill(",".join(f" {w:#x}" for w in words).strip(), 120, break_long_words=False)
-        text += f"\n// Of {', '.join(map(str, kind.grid_map))}.\n"
+        text += f"\n// Rows of the values {', '.join(map(str, kind.grid_map))}.\n"
         text += f"inline constexpr std::array<std::uint16_t, {len(words)}> {name} = {{\n{body}}};\n"
     OUT.write_text(text + "\n}  // namespace millrace::quant\n// clang-format on\n")
 
