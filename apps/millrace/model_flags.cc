@@ -52,10 +52,16 @@ void ModelFlags::declare_cache(CLI::App& app) {
   app.add_option(
          "-q,--quantization", quantization,
          fmt::format("Format that loading gives weights stored as f32, f16, bf16 or FP8: {}; embedding and head "
-                     "become q8_0. A method such as gptq or awq says what the model has to be",
+                     "become q8_0. auto: what fits --memory with the least error. A method such as gptq or awq says "
+                     "what the model has to be",
                      fmt::join(runtime::quantization_names(), ", ")))
       ->envname("MILLRACE_QUANTIZATION")
       ->type_name("{" + fmt::format("{}", fmt::join(runtime::quantization_names(), ",")) + "}|METHOD");
+  add_size_option(
+      app, "--memory", memory,
+      "Max bytes of weights, workspace and a sequence's keys and values, e.g. 8GB; --quantization auto takes "
+      "what fits with the least error. 0 = what is available")
+      ->envname("MILLRACE_MEMORY");
   app.add_option("--kv-layout", kv_layout,
                  "Memory layout of the KV cache: paged32 (tiles the kernels read in place), token (as in LightLLM) or "
                  "vector16 (as in vLLM)")

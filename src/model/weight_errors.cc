@@ -2,54 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <map>
+#include <utility>
 
 #include "base/error.h"
-#include "model/block.h"
-#include "model/weight_loader.h"
+#include "model/matrix_places.h"
 
 namespace millrace::model {
 namespace {
 
 constexpr std::int64_t kRowsAtOnce = 64;
-
-// A matrix that can be opened: by its place in the model, which is the same for both.
-using Open = std::function<backend::WeightSource(WeightLoader&)>;
-using Places = std::map<std::string, Open>;
-
-void add_layer(const ModelSpec& spec, const WeightLoader& loader, std::size_t index, Places& places) {
-  const auto named = [&](const std::string& pattern) {
-    return WeightLoader::layer_name(pattern, static_cast<std::int64_t>(index));
-  };
-  const auto has = [&](const std::string& pattern) {
-    const std::string first = WeightLoader::expert_name(named(pattern), 0);
-    return loader.has(first + ".weight") || loader.has(first);
-  };
-  const std::vector<BlockSpec>& blocks = spec.layers[index].blocks;
-  for (std::size_t b = 0; b < blocks.size(); ++b) {
-    for (const BlockWeight& weight : block_weights(blocks[b], spec, has)) {
-      if (weight.cols == 0) continue;
-      const std::string name = named(weight.tensor());
-      places[fmt::format("{:05}.{:02}.{}", index, b, weight.role)] = [=](WeightLoader& from) {
-        return weight.experts > 0 ? from.experts(name, weight) : from.linear(name, weight);
-      };
-    }
-  }
-}
-
-Places places_of(const ModelSpec& spec, const WeightLoader& loader) {
-  Places places;
-  const auto outer = [&](const std::string& place, const std::string& name) {
-    places[place] = [=, &spec](WeightLoader& from) {
-      return from.outer(name + ".weight", spec.vocab_size, spec.embedding_width());
-    };
-  };
-  outer("embedding", spec.names.embedding);
-  if (!spec.tied_head) outer("head", spec.names.head);
-  for (std::size_t i = 0; i < spec.layers.size(); ++i) add_layer(spec, loader, i, places);
-  return places;
-}
 
 // Rows [first, first + count), with columns in the order of the matrix.
 std::vector<float> values_of(const backend::WeightSource& source, std::int64_t first, std::int64_t count) {
@@ -98,15 +60,16 @@ WeightError compare(const backend::WeightSource& own, const backend::WeightSourc
 std::vector<WeightError> weight_errors(const ModelWeights& model, const ModelWeights& reference) {
   WeightLoader own(model.checkpoint, model.spec, model.quantization);
   WeightLoader other(reference.checkpoint, reference.spec, reference.quantization);
-  const Places places = places_of(model.spec, own), known = places_of(reference.spec, other);
+  std::map<std::string, MatrixPlace> known;
+  for (MatrixPlace& place : matrix_places(reference.spec, other)) known.emplace(place.place, std::move(place));
   std::vector<WeightError> errors;
-  for (const auto& [place, open] : places) {
+  for (const auto& [place, open] : matrix_places(model.spec, own)) {
     const auto found = known.find(place);
     if (found == known.end()) {
       throw_load_error(ErrorCode::kInvalidArgument, "reference", "{}: the reference has no weight {}",
                        reference.checkpoint.path, place);
     }
-    errors.push_back(compare(open(own), found->second(other)));
+    errors.push_back(compare(open(own), found->second.open(other)));
   }
   return errors;
 }

@@ -10,6 +10,7 @@
 #include "checkpoint/content_key.h"
 #include "model/make_spec.h"
 #include "model/memory_plan.h"
+#include "model/quantization_choice.h"
 #include "runtime/cache_directory.h"
 #include "runtime/outlier_policy.h"
 
@@ -50,7 +51,43 @@ std::uint64_t planned_weights(const ModelConfig& config, const checkpoint::Check
   return plan.weights;
 }
 
+// Tokens of the sequence whose keys and values count, where no length is asked for.
+constexpr std::int64_t kPlannedLength = 8192;
+
 }  // namespace
+
+model::LoadQuantization quantization_of(const ModelConfig& config, const checkpoint::Checkpoint& checkpoint,
+                                        const model::ModelSpec& spec, const backend::Backend& backend,
+                                        std::string* table) {
+  const bool chosen = config.quantization == "auto";
+  model::MemoryPlanOptions options{.precision = config.precision(), .kv = config.kv_pages()};
+  options.length = config.max_model_len > 0 ? config.max_model_len : std::min(kPlannedLength, spec.context_length);
+  options.sequences = 1;
+  const auto readable = [](std::uint64_t bytes) { return readable_bytes(static_cast<double>(bytes)); };
+  if (!chosen) {
+    options.quantization = model::choose_load_quantization(config.quantization, checkpoint).or_throw();
+    const std::uint64_t planned =
+        config.memory == 0 ? 0
+                           : model::plan_memory(model::CheckpointWeights(checkpoint), spec, backend, options).total();
+    if (planned > config.memory) {
+      throw_load_error(ErrorCode::kResourceExhausted, "memory",
+                       "memory is {}: {} takes {} with keys and values of {} tokens; take a smaller quantization, or "
+                       "auto",
+                       readable(config.memory), checkpoint.path, readable(planned), options.length);
+    }
+    return options.quantization;
+  }
+  const std::uint64_t memory =
+      config.memory > 0 ? config.memory : static_cast<std::uint64_t>(cpu_info().memory_available_bytes);
+  const model::QuantizationChoices choices = model::choose_quantization(checkpoint, spec, backend, options, memory);
+  if (choices.best == nullptr) {
+    throw_load_error(ErrorCode::kResourceExhausted, "memory",
+                     "memory is {}: no quantization of {} fits, with keys and values of {} tokens:\n{}",
+                     readable(memory), checkpoint.path, options.length, choices.table());
+  }
+  if (table != nullptr) *table = fmt::format("quantization auto, {} of memory:\n{}", readable(memory), choices.table());
+  return choices.best->quantization;
+}
 
 LoadedModel load_model(const ModelConfig& config, const std::function<void(double)>& progress,
                        const BackendWrapper& wrap) {
@@ -64,7 +101,10 @@ LoadedModel load_model(const ModelConfig& config, const std::function<void(doubl
   const TimePoint opened = env.now();
   const auto planner = config.make_backend(1);
   model::ModelSpec spec = model::make_spec(*loaded.checkpoint, planner->limits()).or_throw();
-  const auto quantization = model::choose_load_quantization(config.quantization, *loaded.checkpoint).or_throw();
+  std::string table;
+  const model::LoadQuantization quantization = loaded.quantization =
+      quantization_of(config, *loaded.checkpoint, spec, *planner, &table);
+  if (!table.empty()) log::info("{}: {}", loaded.checkpoint->path, table);
   const std::uint64_t planned = planned_weights(config, *loaded.checkpoint, spec, quantization, *planner);
   loaded.backend = config.make_backend(config.threads, packed_cache_of(config, *loaded.checkpoint, model_key, planned));
   if (wrap) loaded.backend = wrap(std::move(loaded.backend));

@@ -18,8 +18,16 @@ struct LoadedModel {
   std::unique_ptr<checkpoint::Checkpoint> checkpoint;
   std::unique_ptr<backend::Backend> backend;
   std::unique_ptr<model::Transformer> transformer;
-  std::uint64_t content_key = 0;  // of the checkpoint
+  std::uint64_t content_key = 0;              // of the checkpoint
+  model::LoadQuantization quantization = {};  // what loading made of its weights
 };
+
+// What config.quantization and config.memory mean for the checkpoint. `backend` is any of the kind that will compute.
+// Where it is "auto", a table of what it chose from goes to `table`, which may be null. Throws LoadError:
+// kInvalidArgument as choose_load_quantization() does, kResourceExhausted naming memory if nothing fits.
+model::LoadQuantization quantization_of(const ModelConfig& config, const checkpoint::Checkpoint& checkpoint,
+                                        const model::ModelSpec& spec, const backend::Backend& backend,
+                                        std::string* table = nullptr);
 
 // Replaces the backend before the model is loaded, for example by one that measures times; may be empty.
 using BackendWrapper = std::function<std::unique_ptr<backend::Backend>(std::unique_ptr<backend::Backend>)>;

@@ -32,7 +32,7 @@ const std::vector<std::string>& matmul_precisions() {
 
 const std::vector<std::string>& quantization_names() {
   static const std::vector<std::string> names = [] {
-    std::vector<std::string> all;
+    std::vector<std::string> all = {"auto"};
     for (const std::string_view name : model::load_quantizations()) all.emplace_back(name);
     return all;
   }();
@@ -60,13 +60,14 @@ Result<void> ModelConfig::validate() const {
                       kMaxThreads);
   }
   if (auto usable = choose_isa(cpu_isa); !usable) return usable.error();
-  if (auto fine = first_failure(
-          {one_of("kv-cache-dtype", kv_cache_dtype, kv_cache_dtypes()), one_of("kv-layout", kv_layout, kv_layouts()),
-           between<std::int64_t>("block-size", block_size, 0, backend::kMaxBlockTokens),
-           one_of("matmul-precision", matmul_precision, matmul_precisions()),
-           model::is_quantization(quantization) ? Result<void>()
-                                                : one_of("quantization", quantization, quantization_names()),
-           between<std::int64_t>("max-model-len", max_model_len, 0, kMaxModelLength)});
+  if (auto fine = first_failure({one_of("kv-cache-dtype", kv_cache_dtype, kv_cache_dtypes()),
+                                 one_of("kv-layout", kv_layout, kv_layouts()),
+                                 between<std::int64_t>("block-size", block_size, 0, backend::kMaxBlockTokens),
+                                 one_of("matmul-precision", matmul_precision, matmul_precisions()),
+                                 model::is_quantization(quantization) || quantization == "auto"
+                                     ? Result<void>()
+                                     : one_of("quantization", quantization, quantization_names()),
+                                 between<std::int64_t>("max-model-len", max_model_len, 0, kMaxModelLength)});
       !fine) {
     return fine;
   }

@@ -25,9 +25,11 @@ struct ModelConfig {
   std::string kv_layout = "paged32";      // one of kv_layouts()
   std::int64_t block_size = 0;            // tokens of a page, [0, backend::kMaxBlockTokens]; 0 = the layout's default
   std::string matmul_precision = "auto";  // one of matmul_precisions()
-  // What loading makes of weights in f32, f16, bf16 or FP8: one of model::load_quantizations(), or the method that the
-  // checkpoint has to be of; "" leaves them.
+  // What loading makes of weights in f32, f16, bf16 or FP8: one of model::load_quantizations(), "auto" (what fits
+  // `memory` with the least error), or the method that the checkpoint has to be of; "" leaves them.
   std::string quantization;
+  // Bytes for weights, keys and values of a sequence, and workspace; 0: what is available, which only "auto" looks at.
+  std::uint64_t memory = 0;
   std::int64_t max_model_len = 0;  // limit of tokens of a sequence, [0, kMaxModelLength]; 0 = the model's
   // Where packed weights are kept for the next start: "auto" (the cache directory, for models from 256 MiB), "off", or
   // a directory; "" is "off" too.

@@ -11,13 +11,13 @@ namespace {
 
 std::uint64_t planned_bytes(const checkpoint::Checkpoint& files, const ModelConfig& config, backend::Backend& backend,
                             std::int64_t tokens, std::int64_t sequences) {
-  const auto plan =
-      model::plan_memory(model::CheckpointWeights(files), model::make_spec(files).or_throw(), backend,
-                         {.precision = config.precision(),
-                          .quantization = model::choose_load_quantization(config.quantization, files).or_throw(),
-                          .kv = config.kv_pages(),
-                          .length = tokens,
-                          .sequences = sequences});
+  const model::ModelSpec spec = model::make_spec(files).or_throw();
+  const auto plan = model::plan_memory(model::CheckpointWeights(files), spec, backend,
+                                       {.precision = config.precision(),
+                                        .quantization = quantization_of(config, files, spec, backend),
+                                        .kv = config.kv_pages(),
+                                        .length = tokens,
+                                        .sequences = sequences});
   return plan.weights + plan.kv;
 }
 
@@ -29,7 +29,10 @@ std::uint64_t speculation_bytes(const SpeculationConfig& speculation, const Mode
   std::uint64_t bytes = 0;
   if (kind->needs == draft::Needs::kModel) {
     const auto files = checkpoint::open_checkpoint(Env::system(), speculation.model).or_throw();
-    bytes += planned_bytes(*files, config, backend, tokens, 0);
+    ModelConfig of_draft = config;  // whose weights stay as they are stored
+    of_draft.quantization.clear();
+    of_draft.memory = 0;
+    bytes += planned_bytes(*files, of_draft, backend, tokens, 0);
   }
   if (kind->weight_bytes != nullptr) {
     draft::DrafterOptions heads;

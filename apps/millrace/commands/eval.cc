@@ -27,6 +27,7 @@ LoadedModel load_reference(const EvalFlags& flags) {
   ModelFlags exact = flags.model;
   exact.model = flags.reference;
   exact.quantization.clear();
+  exact.memory = 0;
   exact.matmul_precision = exact.kv_cache_dtype = "f32";
   return load_model(exact);
 }
@@ -125,8 +126,7 @@ int evaluate(const EvalFlags& flags) {
   }
   std::vector<model::WeightError> errors;
   if (flags.weights) {
-    const auto quantization = model::choose_load_quantization(flags.model.quantization, *loaded.checkpoint).or_throw();
-    errors = model::weight_errors({*loaded.checkpoint, loaded.transformer->spec(), quantization},
+    errors = model::weight_errors({*loaded.checkpoint, loaded.transformer->spec(), loaded.quantization},
                                   {*reference->checkpoint, reference->transformer->spec()});
   }
   if (flags.json) {

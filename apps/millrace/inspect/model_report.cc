@@ -41,11 +41,14 @@ Json describe_tokenizer(const text::Tokenizer* tokenizer) {
 }
 
 Json describe_memory(const model::CheckpointWeights& weights, const model::ModelSpec& spec, const ModelFlags& flags,
-                     const backend::Backend& backend) {
+                     const model::LoadQuantization& quantization, const backend::Backend& backend) {
   const std::int64_t length = flags.max_model_len > 0 ? flags.max_model_len : spec.context_length;
-  const model::MemoryPlan plan =
-      model::plan_memory(weights, spec, backend,
-                         {.precision = flags.precision(), .kv = flags.kv_pages(), .length = length, .sequences = 1});
+  const model::MemoryPlan plan = model::plan_memory(weights, spec, backend,
+                                                    {.precision = flags.precision(),
+                                                     .quantization = quantization,
+                                                     .kv = flags.kv_pages(),
+                                                     .length = length,
+                                                     .sequences = 1});
   Json per_token = Json::object();
   for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
     per_token[std::string(to_string(dtype))] = model::kv_bytes_per_token(spec, dtype, backend);
@@ -100,7 +103,9 @@ Json model_report(const Checkpoint& checkpoint, const ModelFlags& flags, bool te
       {"formats", describe_formats(checkpoint)},
       {"shape", describe_shape(config, spec ? &*spec : nullptr)},
       {"tokenizer", describe_tokenizer(checkpoint.tokenizer.get())},
-      {"memory", spec ? describe_memory(*weights, *spec, flags, *backend) : Json(nullptr)},
+      {"memory", spec ? describe_memory(*weights, *spec, flags,
+                                        runtime::quantization_of(flags, checkpoint, *spec, *backend), *backend)
+                      : Json(nullptr)},
       {"generation",
        {{"temperature", or_null(g.temperature)},
         {"top_p", or_null(g.top_p)},
