@@ -93,7 +93,7 @@ struct Weight {
       format.unpack(to, std::span(values).subspan(r * row, row));
     }
     exact = values;
-    if (c.kernel->activation == ActivationType::kBf16) {
+    if (c.kernel->name == "bf16") {
       for (float& v : values) v = bf16_to_f32(f32_to_bf16(v));
     }
     for (const float v : values) magnitude.push_back(std::fabs(v));
