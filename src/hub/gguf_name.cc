@@ -1,7 +1,6 @@
 #include "hub/gguf_name.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <iterator>
 
