@@ -106,7 +106,7 @@ OpenedMatrix open_float8(const StoredTensors& tensors, const Float8Tensors& stor
   check_matrix(tensors, *stored.weight);
   const std::int64_t rows = stored.weight->shape[0], cols = bytes_of_row(*stored.weight);
   const ScaleBlock block = scale_block(tensors, stored, rows, cols);
-  const int values = block_of_groups(tensors, stored.weight->name, std::gcd(block.cols, cols));
+  const int values = block_of_groups(std::gcd(block.cols, cols));
   GroupMatrix matrix{.rows = rows,
                      .cols = cols,
                      .groups = cols / values,
@@ -149,6 +149,7 @@ OpenedMatrix open_mxfp4(const StoredTensors& tensors, const Float8Tensors& store
 namespace {
 
 constexpr std::string_view kScaleEndings[] = {".weight_scale_inv", ".weight_scale", ".scale"};
+constexpr std::string_view kFloat8[] = {"F8_E4M3"};
 
 const RawTensor* scale_of(const StoredTensors& tensors, const std::string& module) {
   for (const std::string_view ending : kScaleEndings) {
@@ -170,12 +171,8 @@ class FloatReader final : public MatrixReader {
 
  protected:
   std::vector<std::string> modules() const override {
-    std::vector<std::string> all;
-    for (const std::string_view ending : kScaleEndings) {
-      for (std::string& module : tensors_.stems(ending)) {
-        if (has_module(module)) all.push_back(std::move(module));
-      }
-    }
+    std::vector<std::string> all = tensors_.modules(kScaleEndings, kFloat8);
+    std::erase_if(all, [this](const std::string& module) { return !has_module(module); });
     return all;
   }
   bool has_module(const std::string& module) const override { return has_float_module(tensors_, module); }
@@ -190,11 +187,16 @@ class FloatReader final : public MatrixReader {
 }  // namespace
 
 bool has_float_module(const StoredTensors& tensors, const std::string& module) {
-  return scale_of(tensors, module) != nullptr && weight_of(tensors, module) != nullptr;
+  if (scale_of(tensors, module) == nullptr) return tensors.has_weight(module, kFloat8);
+  return weight_of(tensors, module) != nullptr;
 }
 
 OpenedMatrix open_float_module(const StoredTensors& tensors, const std::string& module, const ScaleBlock& block) {
   const RawTensor *scale = scale_of(tensors, module), *weight = weight_of(tensors, module);
+  if (scale == nullptr) {
+    const bool inverse = !tensors.stems(kScaleEndings[0]).empty();  // as other modules have it
+    tensors.fail(module + std::string(kScaleEndings[inverse ? 0 : 1]), "missing: the scales of " + weight->name);
+  }
   const Float8Tensors stored{weight, scale, block,
                              tensors_of(tensors, module,
                                         {"input_scale", "activation_scale", "input_scale_ub", "input_global_scale",

@@ -32,7 +32,7 @@ OpenedMatrix open_float8(const StoredTensors& tensors, const Float8Tensors& stor
 // [rows, cols / 32]. Delivers mxfp4.
 OpenedMatrix open_mxfp4(const StoredTensors& tensors, const Float8Tensors& stored);
 
-// Whether <module>.weight or .weight_packed has a scale beside it as these formats have.
+// Whether <module>.weight or .weight_packed has a scale beside it as these formats have, or is F8_E4M3 and needs one.
 bool has_float_module(const StoredTensors& tensors, const std::string& module);
 // Opens it: by the dtypes of the two tensors, F8_E4M3 with any scale as open_float8() says, U8 with exponents mxfp4.
 OpenedMatrix open_float_module(const StoredTensors& tensors, const std::string& module, const ScaleBlock& block);

@@ -76,7 +76,7 @@ void sort_columns(const StoredTensors& tensors, const RawTensor& group_of, Group
   }
   std::int64_t columns = 0;
   for (const std::int64_t n : members) columns = std::gcd(columns, n);
-  matrix.spec.values = block_of_groups(tensors, group_of.name, columns);
+  matrix.spec.values = block_of_groups(columns);
   std::vector<std::int32_t> order(groups.size());
   std::iota(order.begin(), order.end(), 0);
   std::ranges::stable_sort(order, {}, [&](std::int32_t c) { return groups[static_cast<std::size_t>(c)]; });
@@ -129,7 +129,11 @@ OpenedMatrix open_integers(const StoredTensors& tensors, const IntegerTensors& s
     matrix.tensors.push_back(stored.group_of);
     sort_columns(tensors, *stored.group_of, matrix);
   } else {
-    matrix.spec.values = block_of_groups(tensors, stored.scales->name, stored.cols / groups);
+    matrix.spec.values = block_of_groups(stored.cols / groups);
+  }
+  if (stored.order.bits == 7) {
+    matrix.spec.bits = 8;
+    if (matrix.spec.offset == quant::GroupOffset::kNone) matrix.added = 64;
   }
   matrix.tensors.insert(matrix.tensors.end(), stored.others.begin(), stored.others.end());
   matrix.numbers = [tensors, stored, groups] {

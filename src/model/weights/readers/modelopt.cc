@@ -2,6 +2,7 @@
 // weight_scale_2, which are multiplied; MXFP4 and MXFP8. What each module is, its tensors tell.
 #include <algorithm>
 #include <array>
+#include <cctype>
 
 #include "model/weights/float_matrix.h"
 
@@ -25,7 +26,10 @@ bool accepts_modelopt(const JsonFields& quantization, const Checkpoint&) {
     const auto inner = quantization.object("quantization");
     format = inner ? inner->text("quant_algo") : std::nullopt;
   }
-  if (!format || std::ranges::find(kModelOptFormats, *format) != kModelOptFormats.end()) return true;
+  if (!format) return true;
+  std::string name = *format;  // some of its exporters write it in lower case
+  std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::toupper(c); });
+  if (std::ranges::find(kModelOptFormats, name) != kModelOptFormats.end()) return true;
   quantization.unsupported("quant_algo", "'" + *format + "' is not supported, only FP8, NVFP4, MXFP4 and MXFP8");
 }
 
