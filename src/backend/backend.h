@@ -40,6 +40,8 @@ struct WeightSource {
   std::vector<std::int32_t> columns = {};
   // The matrices [rows, cols] of so many experts, one behind the other: read() takes rows in [0, experts * rows).
   std::int64_t experts = 1;
+  // What each expert's matrix is multiplied by; empty = 1.
+  std::vector<float> factors = {};
 };
 
 // Statistics over the outputs of a weight in groups of 16: `moved` counts those of `outputs` that int8 rounding changed

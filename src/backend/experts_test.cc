@@ -5,6 +5,7 @@
 
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "backend/cpu/testing/attention_fixture.h"
@@ -20,7 +21,7 @@ struct MixtureForm {
   const char* name;
   const char* format = "f32";
   std::int64_t in = 64, width = 48, out = 64;
-  bool gated = true, biases = false, scale_inputs = false, accumulate = false;
+  bool gated = true, biases = false, scale_inputs = false, accumulate = false, factors = false;
   Activation activation = Activation::kSilu;
 };
 const std::vector<MixtureForm> kMixtures = {
@@ -32,6 +33,8 @@ const std::vector<MixtureForm> kMixtures = {
     {.name = "q4_0", .format = "q4_0", .in = 64, .width = 96, .out = 80, .accumulate = true},
     {.name = "q8_0", .format = "q8_0", .in = 96, .width = 32, .out = 48, .biases = true},
     {.name = "mxfp4", .format = "mxfp4", .in = 64, .width = 96, .out = 48},
+    {.name = "nvfp4", .format = "nvfp4", .in = 64, .width = 64, .out = 48, .biases = true, .factors = true},
+    {.name = "factors", .format = "q8_0", .in = 64, .width = 32, .out = 48, .accumulate = true, .factors = true},
     {.name = "bf16", .format = "bf16", .in = 64, .width = 48, .out = 48},
 };
 constexpr ActivationParameters kClamp{.alpha = 1.702f, .limit = 1.0f, .shift = 1.0f};
@@ -41,10 +44,12 @@ struct Stack {
   const quant::QuantFormat* format;
   std::int64_t rows, cols;
   std::vector<std::byte> bytes;
-  Values values;
+  Values values;   // without the factors
+  Values factors;  // of the experts; empty = 1
 
-  Stack(const char* name, std::int64_t rows_of_one, std::int64_t columns, unsigned seed)
+  Stack(const char* name, std::int64_t rows_of_one, std::int64_t columns, unsigned seed, bool with_factors)
       : format(quant::find_format(name)), rows(rows_of_one), cols(columns) {
+    if (with_factors) factors = random_values(kExperts, seed + 100);
     const Values drawn = random_values(kExperts * rows * cols, seed);
     const std::size_t row_bytes = format->row_bytes(cols);
     bytes.resize(static_cast<std::size_t>(kExperts * rows) * row_bytes);
@@ -52,12 +57,18 @@ struct Stack {
     for (std::int64_t r = 0; r < kExperts * rows; ++r) {
       const auto at = static_cast<std::size_t>(r * cols), n = static_cast<std::size_t>(cols);
       std::byte* packed = bytes.data() + static_cast<std::size_t>(r) * row_bytes;
-      format->pack(std::span(drawn).subspan(at, n), packed);
+      if (format->pack != nullptr) {
+        format->pack(std::span(drawn).subspan(at, n), packed);
+      } else {  // of nvfp4: scales from 1/4 to 1/2
+        std::memcpy(packed, drawn.data() + at, row_bytes);
+        for (std::size_t b = 0; b < row_bytes; b += 36) std::memset(packed + b, 0x28 + static_cast<int>(r % 8), 4);
+      }
       format->unpack(packed, std::span(values).subspan(at, n));
     }
   }
   WeightSource source() const {
     WeightSource source{.name = "w", .format = format, .rows = rows, .cols = cols, .read = {}, .experts = kExperts};
+    source.factors = factors;
     source.read = [this](std::int64_t first, std::int64_t, std::span<std::byte> out) {
       std::copy_n(bytes.begin() + first * static_cast<std::int64_t>(format->row_bytes(cols)), out.size(), out.begin());
     };
@@ -67,7 +78,7 @@ struct Stack {
     double sum = 0.0;
     const float* w = values.data() + (expert * rows + row) * cols;
     for (std::int64_t j = 0; j < cols; ++j) sum += static_cast<double>(w[j]) * x[j];
-    return sum;
+    return factors.empty() ? sum : sum * factors[static_cast<std::size_t>(expert)];
   }
 };
 
@@ -77,9 +88,9 @@ struct Mixture {
   Values up_bias, down_bias;
   explicit Mixture(const MixtureForm& f)
       : form(f),
-        gate(f.format, f.width, f.in, 1),
-        up(f.format, f.width, f.in, 2),
-        down(f.format, f.out, f.width, 3),
+        gate(f.format, f.width, f.in, 1, f.factors),
+        up(f.format, f.width, f.in, 2, f.factors),
+        down(f.format, f.out, f.width, 3, f.factors),
         up_bias(random_values(kExperts * f.width * (f.gated ? 2 : 1), 4)),
         down_bias(random_values(kExperts * f.out, 5)) {}
 };

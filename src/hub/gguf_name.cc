@@ -75,11 +75,15 @@ void take_shard(GgufName& name) {
   name.stem.resize(name.stem.size() - kSuffix);
 }
 
-constexpr std::array<std::string_view, 36> kPreferred = {
-    "Q4_K_M",  "Q4_K_S",    "Q4_0",       "Q4_1",       "IQ4_NL",     "Q4_K",   "UD-Q4_K_XL", "Q4_K_XL", "Q4_K_L",
-    "MXFP4",   "MXFP4_MOE", "Q5_K_M",     "Q5_K_S",     "Q5_K",       "Q5_K_L", "Q5_0",       "Q5_1",    "Q8_0",
-    "Q6_K",    "Q6_K_L",    "UD-Q5_K_XL", "UD-Q6_K_XL", "UD-Q8_K_XL", "Q3_K_M", "Q3_K_L",     "Q3_K_S",  "Q3_K",
-    "Q3_K_XL", "Q2_K",      "Q2_K_L",     "Q2_K_S",     "BF16",       "F16",    "FP16",       "F32",     "FP32"};
+constexpr std::string_view kPreferred[] = {
+    "Q4_K_M",     "Q4_K_S",   "Q4_0",     "Q4_1",       "IQ4_NL",   "IQ4_XS",     "Q4_K",       "UD-Q4_K_XL",
+    "Q4_K_XL",    "Q4_K_L",   "MXFP4",    "MXFP4_MOE",  "NVFP4",    "Q5_K_M",     "Q5_K_S",     "Q5_K",
+    "Q5_K_L",     "Q5_0",     "Q5_1",     "Q8_0",       "Q6_K",     "Q6_K_L",     "UD-Q5_K_XL", "UD-Q6_K_XL",
+    "UD-Q8_K_XL", "Q3_K_M",   "Q3_K_L",   "Q3_K_S",     "Q3_K",     "Q3_K_XL",    "UD-Q3_K_XL", "IQ3_M",
+    "IQ3_S",      "IQ3_XS",   "IQ3_XXS",  "UD-IQ3_XXS", "Q2_K",     "Q2_K_L",     "Q2_K_S",     "UD-Q2_K_XL",
+    "IQ2_M",      "UD-IQ2_M", "IQ2_S",    "IQ2_XS",     "IQ2_XXS",  "UD-IQ2_XXS", "TQ2_0",      "TQ1_0",
+    "Q2_0",       "IQ1_M",    "UD-IQ1_M", "IQ1_S",      "UD-IQ1_S", "Q1_0",       "BF16",       "F16",
+    "FP16",       "F32",      "FP32"};
 
 }  // namespace
 
@@ -100,8 +104,8 @@ GgufName parse_gguf_name(std::string_view path) {
 }
 
 int preference(std::string_view quantization) {
-  const auto it = std::ranges::find(kPreferred, quantization);
-  return static_cast<int>(std::distance(kPreferred.begin(), it));
+  const auto* it = std::ranges::find(kPreferred, quantization);
+  return static_cast<int>(std::distance(std::begin(kPreferred), it));
 }
 
 bool is_full_precision(std::string_view quantization) {

@@ -25,6 +25,8 @@ TEST(ModelChoice, PrefersTheUsualCompromise) {
   EXPECT_EQ(choose({"m-F16.gguf", "m-mxfp4.gguf"})->quantization, "MXFP4");
   EXPECT_EQ(choose({"m-IQ2_XXS.gguf", "m-Q2_K.gguf"})->quantization, "Q2_K");
   EXPECT_EQ(choose({"m-IQ2_XXS.gguf"})->quantization, "IQ2_XXS");
+  EXPECT_EQ(choose({"m-IQ1_S.gguf", "m-IQ2_M.gguf", "m-IQ3_M.gguf", "m-Q2_K.gguf"})->quantization, "IQ3_M");
+  EXPECT_EQ(choose({"m-IQ4_XS.gguf", "m-Q5_K_M.gguf", "m-NVFP4.gguf"})->quantization, "IQ4_XS");
   EXPECT_EQ(choose({"gemma.gguf", "mmproj-gemma-f16.gguf", "gemma.imatrix.gguf"})->entry, "gemma.gguf");
 }
 

@@ -86,6 +86,14 @@ backend::WeightSource with_zeros(backend::WeightSource source, std::int64_t zero
   return source;
 }
 
+// The factors of experts that are stored apart, or in one stack.
+std::vector<float> factors_of(const std::vector<std::shared_ptr<const StoredWeight>>& stored) {
+  if (stored.size() == 1) return stored.front()->factors;
+  std::vector<float> factors;
+  for (const auto& weight : stored) factors.push_back(weight->factors.empty() ? 1.0f : weight->factors.front());
+  return std::ranges::all_of(factors, [](float f) { return f == 1.0f; }) ? std::vector<float>() : factors;
+}
+
 // One value for each row of the weight, of those of the tensor's rows.
 std::vector<float> rows_of(const BlockWeight& weight, const std::vector<float>& all) {
   std::vector<float> values;
@@ -135,6 +143,7 @@ backend::WeightSource WeightLoader::linear(const std::string& name, std::int64_t
     weight->read(first, count, out);
   };
   source.columns = weight->columns;
+  source.factors = weight->factors;
   return source;
 }
 
@@ -186,7 +195,8 @@ backend::WeightSource WeightLoader::experts(const std::string& name, const Block
                                .rows = weight.rows,
                                .cols = weight.cols,
                                .read = {},
-                               .experts = weight.experts};
+                               .experts = weight.experts,
+                               .factors = factors_of(stored)};
   source.read = [stored, slice = weight.slice, rows = weight.rows, of = weight.tensor_rows(),
                  row_bytes = source.format->row_bytes(weight.cols)](std::int64_t first, std::int64_t count,
                                                                     std::span<std::byte> out) {
@@ -228,11 +238,14 @@ backend::WeightSource WeightLoader::with_rows(backend::WeightSource source, std:
 backend::WeightSource WeightLoader::with_unit_rows(backend::WeightSource source) {
   backend::WeightSource unit = source;
   unit.format = quant::find_format("f32");
+  unit.factors.clear();
   unit.read = [source = std::move(source)](std::int64_t first, std::int64_t count, std::span<std::byte> out) {
     std::vector<std::byte> stored(static_cast<std::size_t>(count) * source.format->row_bytes(source.cols));
     source.read(first, count, stored);
     std::vector<float> values(static_cast<std::size_t>(count * source.cols));
     source.format->unpack(stored.data(), values);
+    if (!source.factors.empty() && source.factors.front() < 0.0f)
+      std::ranges::transform(values, values.begin(), std::negate());
     const auto cols = static_cast<std::size_t>(source.cols);
     for (std::size_t at = 0; at < values.size(); at += cols) {
       double squares = 0.0;

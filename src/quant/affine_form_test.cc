@@ -38,7 +38,7 @@ std::vector<const QuantFormat*> formats_with_form() {
 
 TEST(AffineForm, ComputesWhatUnpackComputes) {
   std::mt19937 random(7);
-  EXPECT_EQ(formats_with_form().size(), 12 + group_formats().size() - 4);
+  EXPECT_EQ(formats_with_form().size(), 25 + group_formats().size() - 4);
   for (const QuantFormat* one : formats_with_form()) {
     const QuantFormat& format = *one;
     const AffineForm& form = format.affine;

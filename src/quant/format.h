@@ -1,6 +1,7 @@
 #pragma once
 
 #include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -15,7 +16,7 @@ struct AffineBlock {
   std::uint8_t codes[256];           // in the order of the values
   std::uint32_t scale = 0, min = 0;  // bits: the scale's as AffineForm::Scales says, the min's of f16 or `number`
   std::int8_t zero_point = 0;        // added to AffineForm::zero; only with zero_points
-  std::int8_t sub_scales[16];        // one for each scale_group values; only with Scales::kProduct
+  std::int8_t sub_scales[16];        // one for each scale_group values; only with Scales::kProduct and kE4m3
   std::uint8_t sub_mins[16];
 };
 
@@ -38,17 +39,21 @@ struct AffineForm {
     // The block's f16 numbers times a small integer for each scale_group: scale * sub_scale and -(min * sub_min).
     kProduct,
     kE8m0,    // one byte, 2^(byte - 128): half of an e8m0 number, as levels are e2m1 numbers doubled
+    kE4m3,    // one byte for each scale_group values: half of an unsigned e4m3 number, for such levels too
     kNumber,  // the block's scale and min as `number`: formats of any block size, which share kernels (group_format.h)
   };
-  int code_bits = 0;  // 2, 3, 4, 5, 6 or 8: codes are below 2^code_bits; 0 = the format has no such form
+  // 1, 2, 3, 4, 5, 6 or 8: codes are below 2^code_bits; 0 = the format has no such form. The codes of one bit mean -1
+  // and 1; `zero` is 1 then.
+  int code_bits = 0;
   Scales scales = Scales::kHalf;
   DType number = DType::kF16;  // kF16, kBF16 or kF32; only with kNumber
   int scale_group = 32;        // values that share a scale: 16 or 32; with kNumber all of a block do
   bool has_min = false;
   bool zero_points = false;  // each block has an int8 zero point; only with kNumber and without has_min
   int zero = 0;              // 0 or a power of two
-  // If set, 16 integers with value = scale * levels[code]; `zero` then is above all their magnitudes, and kernels
-  // multiply level + zero: the smaller, the faster.
+  int scale_exponent = 0;    // the block's scale is 2^scale_exponent times its number; only of f16, without mins
+  // If set, 16 integers (those of no code may be anything of a smaller magnitude) with value = scale * levels[code];
+  // `zero` then is above all their magnitudes, and kernels multiply level + zero: the smaller, the faster.
   const std::int8_t* levels = nullptr;
   // With kNumber, the 16 numbers that `levels` times kLevelUnit come near: value = scale * exact_levels[code].
   const float* exact_levels = nullptr;
@@ -58,14 +63,16 @@ struct AffineForm {
   // The number that the block's scale bits are.
   float block_scale(const AffineBlock& block) const noexcept {
     if (scales == Scales::kE8m0) return half_e8m0_to_f32(static_cast<std::uint8_t>(block.scale));
-    return stored_number(number, block.scale);
+    return stored_number(number, block.scale) * std::ldexp(1.0f, scale_exponent);
   }
   // The scale of the values of scale group s of the block.
   float scale(const AffineBlock& block, int s) const noexcept {
+    if (scales == Scales::kE4m3) return half_e4m3_to_f32(static_cast<std::uint8_t>(block.sub_scales[s]));
     return scales == Scales::kProduct ? block_scale(block) * static_cast<float>(block.sub_scales[s])
                                       : block_scale(block);
   }
   float min(const AffineBlock& block, int s) const noexcept {
+    if (!has_min) return 0.0f;
     const float stored = stored_number(number, block.min);
     return scales == Scales::kProduct ? -(stored * static_cast<float>(block.sub_mins[s])) : stored;
   }
@@ -79,7 +86,10 @@ struct AffineForm {
     return has_min ? value + min(block, s) : value;
   }
   // The integer that the scale multiplies.
-  int steps(std::uint8_t code) const noexcept { return levels != nullptr ? levels[code] : code - zero; }
+  int steps(std::uint8_t code) const noexcept {
+    if (code_bits == 1) return 2 * code - 1;
+    return levels != nullptr ? levels[code] : code - zero;
+  }
 };
 
 // One way of storing a weight's values: each block of `block_values` consecutive values of a row takes `block_bytes`

@@ -50,8 +50,10 @@ TEST(AllFormats, AreFoundByEachOfTheirNames) {
       EXPECT_EQ(find_gguf_type(static_cast<std::uint32_t>(format.gguf_type)), &format);
     }
   }
-  for (const char* name : {"f32", "f16", "bf16", "q4_0", "q4_1", "q5_0", "q5_1", "q8_0", "q2_k", "q3_k", "q4_k", "q5_k",
-                           "q6_k", "iq4_nl", "mxfp4"}) {
+  for (const char* name :
+       {"f32",     "f16",   "bf16",   "q4_0",   "q4_1",  "q5_0",  "q5_1",  "q8_0",    "q2_k",   "q3_k",
+        "q4_k",    "q5_k",  "q6_k",   "iq4_nl", "mxfp4", "iq1_s", "iq1_m", "iq2_xxs", "iq2_xs", "iq2_s",
+        "iq3_xxs", "iq3_s", "iq4_xs", "tq1_0",  "tq2_0", "nvfp4", "q1_0",  "q2_0"}) {
     EXPECT_TRUE(names.contains(name)) << name;
   }
   EXPECT_EQ(find_safetensors_dtype("BF16"), find_format("bf16"));
@@ -60,10 +62,10 @@ TEST(AllFormats, AreFoundByEachOfTheirNames) {
 }
 
 TEST(AllFormats, RoundTripsStayWithinTheStatedBound) {
-  std::mt19937 random(1);
-  std::normal_distribution<float> normal;
-  std::uniform_real_distribution<float> uniform(-1.0f, 1.0f);
   for (const QuantFormat& format : written_formats()) {
+    std::mt19937 random(1);  // of each format its own, so that another format changes no other's values
+    std::normal_distribution<float> normal;
+    std::uniform_real_distribution<float> uniform(-1.0f, 1.0f);
     float worst = 0.0f;
     for (int trial = 0; trial < 400; ++trial) {
       const float scale = std::exp2(4.0f * uniform(random));

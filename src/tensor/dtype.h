@@ -92,4 +92,10 @@ constexpr float half_e8m0_to_f32(std::uint8_t bits) noexcept {
   return std::bit_cast<float>(bits < 2 ? 0x00200000u << bits : (bits - 1u) << 23);
 }
 
+// Half of the number of type e4m3 (OCP 8-bit floating point) with these bits, without its sign. Its NaN, 127, is half
+// of 480 here.
+constexpr float half_e4m3_to_f32(std::uint8_t bits) noexcept {
+  return f16_to_f32(static_cast<std::uint16_t>((bits & 0x7fu) << 7)) * 0x1p7f;  // f16 has a bias of 8 more
+}
+
 }  // namespace millrace

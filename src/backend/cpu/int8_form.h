@@ -12,7 +12,7 @@ struct Int8Form {
   int block_groups;  // 0: the kernel looks it up, with all else that differs between formats with Scales::kNumber
   quant::AffineForm::Scales scales;
   bool has_min, levels;
-  int zero;
+  int zero, scale_exponent;
 
   friend constexpr bool operator==(const Int8Form&, const Int8Form&) = default;
 };
@@ -28,7 +28,8 @@ constexpr Int8Form int8_form(const quant::QuantFormat& format) noexcept {
           .scales = form.scales,
           .has_min = form.has_min || form.zero_points,
           .levels = levels,
-          .zero = number && !levels ? 1 << (form.code_bits - 1) : form.zero};
+          .zero = number && !levels ? 1 << (form.code_bits - 1) : form.zero,
+          .scale_exponent = form.scale_exponent};
 }
 
 }  // namespace millrace::backend::cpu

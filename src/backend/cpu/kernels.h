@@ -72,6 +72,7 @@ struct LinearArgs {
   const float* bias;         // [out_columns] or null
   bool accumulate;           // out += instead of out =
   const quant::QuantFormat* format;
+  float factor = 1.0f;  // of the whole matrix: the product is multiplied by it before the bias is added
 };
 
 // One way of computing y = x W^T for weights of one format.

@@ -189,6 +189,7 @@ struct RunOptions {
   std::int64_t first_row = 0, rows = kRows, outputs = kOutputs;
   const float* bias = nullptr;
   const float* accumulate_onto = nullptr;  // [rows, outputs]
+  float factor = 1.0f;
 };
 
 // Packs the first `outputs` rows of the weight, runs the kernel, and checks that it wrote nothing beside its outputs.
@@ -217,7 +218,8 @@ std::vector<float> run(const Case& c, const Weight& weight, const Input& input, 
                  .out_columns = options.outputs,
                  .bias = options.bias,
                  .accumulate = options.accumulate_onto != nullptr,
-                 .format = c.format});
+                 .format = c.format,
+                 .factor = options.factor});
   for (std::int64_t r = 0; r < options.rows; ++r) {
     const float* row = out.data() + r * stride;
     result.insert(result.end(), row, row + options.outputs);
@@ -342,7 +344,7 @@ TEST_P(LinearKernels, KeepNanAndInfinityInTheirRow) {
   }
 }
 
-TEST_P(LinearKernels, AddBiasAndResidualLast) {
+TEST_P(LinearKernels, ApplyTheFactorThenAddBiasAndResidual) {
   const Case& c = GetParam();
   const std::int64_t k = depths(c).back(), outputs = 37;
   const Weight weight(c, k);
@@ -355,6 +357,12 @@ TEST_P(LinearKernels, AddBiasAndResidualLast) {
   for (std::size_t i = 0; i < plain.size(); ++i) {
     const float with_bias = plain[i] + bias[i % static_cast<std::size_t>(outputs)];
     ASSERT_EQ(both[i], residual[i] + with_bias) << i;
+  }
+  const std::vector<float> scaled = run(
+      c, weight, input, {.outputs = outputs, .bias = bias.data(), .accumulate_onto = residual.data(), .factor = 0.37f});
+  for (std::size_t i = 0; i < plain.size(); ++i) {
+    const float product = plain[i] * 0.37f, with_bias = product + bias[i % static_cast<std::size_t>(outputs)];
+    ASSERT_EQ(scaled[i], residual[i] + with_bias) << i;
   }
 }
 

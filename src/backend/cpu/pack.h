@@ -34,9 +34,10 @@ void pack_float8(const quant::QuantFormat& format, const std::byte* rows, int n_
 void unpack_float8_row(const quant::QuantFormat& format, const std::byte* panel, int row, std::int64_t k, float* out);
 
 // Panels of a format with an AffineForm: one sequence of bytes per block, in the order in which kernels read them:
-//   [scale x 16][min x 16]                of the block, for 16 rows; each is f16, `number`, or a byte if it is e8m0
+//   [scale x 16][min x 16]                of the block, for 16 rows; each is f16, `number`, or a byte if it is e8m0, or
+//                                         absent
 //   or [scale x 16][int8 zero point x 16]
-//   for each group of 32 values, if scales are products:
+//   for each group of 32 values, if scales are products or e4m3:
 //   [sub-scales][sub-mins]                a byte for each of 16 rows, 16 bytes for each scale group
 //   [codes]
 // With a scale group of 16 and mins (q2_k) the sub-min is the upper nibble of its sub-scale's byte.
@@ -44,16 +45,18 @@ void unpack_float8_row(const quant::QuantFormat& format, const std::byte* panel,
 //   8 bits: vector j is quad j;
 //   4 bits: vector j of 4 has quad j in its low nibbles and quad j + 4 in the high ones;
 //   2 bits: vector v of 2 has quad 4v + f in bits 2f, 2f + 1;
+//   1 bit: one vector whose bit j is quad j;
 //   5 and 3 bits: as 4 and 2, then one vector whose bit j is the top bit of quad j;
 //   6 bits: as 4, then two vectors as of 2 bits with the top two bits.
 constexpr int base_bits(const quant::AffineForm& form) noexcept {
-  return form.code_bits == 8 ? 8 : form.code_bits >= 4 ? 4 : 2;
+  return form.code_bits == 8 ? 8 : form.code_bits >= 4 ? 4 : form.code_bits >= 2 ? 2 : 1;
 }
 constexpr bool has_sub_scales(const quant::AffineForm& form) noexcept {
-  return form.scales == quant::AffineForm::Scales::kProduct;
+  return form.scales == quant::AffineForm::Scales::kProduct || form.scales == quant::AffineForm::Scales::kE4m3;
 }
 constexpr int scale_bytes(quant::AffineForm::Scales scales, DType number = DType::kF16) noexcept {
-  return scales == quant::AffineForm::Scales::kE8m0 ? 1 : static_cast<int>(size_of(number));
+  using Scales = quant::AffineForm::Scales;
+  return scales == Scales::kE4m3 ? 0 : scales == Scales::kE8m0 ? 1 : static_cast<int>(size_of(number));
 }
 // Bytes of a block's scales and of its mins or zero points, for 16 rows.
 constexpr std::size_t header_bytes(const quant::AffineForm& form) noexcept {

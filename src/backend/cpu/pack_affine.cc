@@ -52,6 +52,7 @@ std::byte* put_codes(const AffineForm& form, const QuadWords& words, std::byte* 
     case 4:
       for (int j = 0; j < 4; ++j) out = put_fields<0, 4, 2>(words, j, 4, out);
       break;
+    case 1: return put_fields<0, 1, 8>(words, 0, 1, out);
     default: out = put_bit_pairs<0>(words, out);
   }
   switch (form.code_bits) {
@@ -95,6 +96,7 @@ std::byte* put_scales(const AffineForm& form, const AffineBlock* rows, std::byte
 
 std::byte* put_header(const AffineForm& form, const AffineBlock* rows, std::byte* out) {
   switch (scale_bytes(form.scales, form.number)) {
+    case 0: break;
     case 1: out = put_scales<std::uint8_t>(form, rows, out); break;
     case 2: out = put_scales<std::uint16_t>(form, rows, out); break;
     default: out = put_scales<std::uint32_t>(form, rows, out);
@@ -111,6 +113,7 @@ std::size_t panel_block_bytes(const quant::QuantFormat& format) {
 std::uint8_t code_at(const AffineForm& form, const std::uint8_t* codes, int quad, int byte) {
   const int base = base_bits(form);
   if (base == 8) return codes[quad * 64 + byte];
+  if (base == 1) return codes[byte] >> quad & 1;
   const auto bit_pair = [&](const std::uint8_t* at) { return at[quad / 4 * 64 + byte] >> (quad % 4 * 2) & 3; };
   const int low = base == 4 ? codes[quad % 4 * 64 + byte] >> (quad / 4 * 4) & 15 : bit_pair(codes);
   const std::uint8_t* plane = codes + 64 * base;

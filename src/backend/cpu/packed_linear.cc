@@ -41,10 +41,11 @@ PackedLinear::PackedLinear(std::vector<WeightSource> sources, const KernelSet& k
   for (WeightSource& source : sources) {
     CHECK_EQ(source.cols, k_);
     CHECK_EQ(source.experts, experts_);
+    CHECK(source.factors.empty() || std::ssize(source.factors) == experts_);
     const LinearKernel& kernel = choose_kernel(kernels, *source.format, k_, precision);
     const std::size_t of_one = bytes(kernels, *source.format, source.rows, k_, precision);
     segments_.push_back({source.format, &kernel, n_, source.rows, panels_, kernel.panel_bytes(*source.format, k_),
-                         of_one, total, order_of(std::move(source.columns)), source.name});
+                         of_one, total, order_of(std::move(source.columns)), source.name, source.factors});
     if (precision == MatmulPrecision::kInt8x2) set_int8x2(source.name);
     activation_types_ |= 1u << static_cast<int>(kernel.activation);
     panels_ += segments_.back().panels();
@@ -141,6 +142,7 @@ void PackedLinear::run(const PanelRange& panels, const Activations& x, const flo
   args.bias = bias == nullptr ? nullptr : bias + segment.first_row + column;
   args.accumulate = accumulate;
   args.format = segment.format;
+  args.factor = segment.factor(panels.expert);
   segment.kernel->run(args);
 }
 
@@ -217,6 +219,8 @@ void PackedLinear::unpack_row(std::int64_t row, float* out) const {
     if (local < 0 || local >= segment.rows) continue;
     segment.kernel->unpack_row(*segment.format, panel(segment, local / kPanelRows, row / n_),
                                static_cast<int>(local % kPanelRows), k_, out);
+    const float factor = segment.factor(row / n_);
+    for (std::int64_t i = 0; i < k_ && factor != 1.0f; ++i) out[i] *= factor;
     const std::vector<std::int32_t>& columns = orders_[segment.order];
     if (columns.empty()) return;
     const std::vector<float> stored(out, out + k_);

@@ -7,7 +7,7 @@
 
 #include "backend/testing/test_backend.h"
 #include "engine/load/latency_run.h"
-#include "engine/load/text_perplexity.h"
+#include "engine/load/text_evaluation.h"
 #include "engine/load/throughput_run.h"
 #include "engine/local_executor.h"
 #include "model/make_spec.h"
@@ -31,6 +31,9 @@ class EngineLoad : public testing::Test {
                text::blank_tokenizer(vocabulary()), Env::system(),
                {.scheduling = {.max_batched_tokens = 64, .max_sequences = 16}})
         .or_throw();
+  }
+  decode::Perplexity scored(std::span<const std::int32_t> tokens, const TextLoad& load) {
+    return evaluate_text({transformer_, *backend_}, nullptr, tokens, load).perplexity;
   }
   std::int64_t vocabulary() const { return transformer_.spec().vocab_size; }
 
@@ -92,11 +95,34 @@ TEST_F(EngineLoad, OneAtATimeTakesOneStepForEachToken) {
   EXPECT_EQ(run_throughput(*engine, Env::system(), vocabulary(), load).steps, 15);
 }
 
+TEST_F(EngineLoad, AStrideScoresEachTokenOnceWithMoreBeforeIt) {
+  std::vector<std::int32_t> text(150);
+  for (std::size_t i = 0; i < text.size(); ++i) text[i] = static_cast<std::int32_t>(3 + i * i % 61);
+  const decode::Perplexity strided = scored(text, {.window = 64, .stride = 16});
+  EXPECT_EQ(strided.tokens(), 149);
+  EXPECT_EQ(scored(text, {.window = 64, .stride = 64}).value(), scored(text, {.window = 64}).value());
+  EXPECT_EQ(scored(text, {.window = 64, .stride = 16, .chunk = 5}).value(), strided.value());
+  EXPECT_NE(strided.value(), scored(text, {.window = 64}).value());
+  // A window that holds all of the text scores it alike, whatever the stride.
+  EXPECT_EQ(scored(text, {.window = 200, .stride = 7}).value(), scored(text, {.window = 200}).value());
+}
+
+TEST_F(EngineLoad, AModelBesideItselfDoesNotDiverge) {
+  std::vector<std::int32_t> text(60);
+  for (std::size_t i = 0; i < text.size(); ++i) text[i] = static_cast<std::int32_t>(3 + i * i % 61);
+  const ScoredModel model{transformer_, *backend_};
+  const TextEvaluation same = evaluate_text(model, &model, text, {.window = 32, .chunk = 64});
+  EXPECT_EQ(same.divergence.tokens(), same.perplexity.tokens());
+  EXPECT_EQ(same.reference.value(), same.perplexity.value());
+  EXPECT_NEAR(same.divergence.mean(), 0.0, 1e-12);
+  EXPECT_EQ(same.divergence.same_top(), 1.0);
+}
+
 TEST_F(EngineLoad, PerplexityIsThatOfEachWindowWhateverTheChunks) {
   std::vector<std::int32_t> text(150);
   for (std::size_t i = 0; i < text.size(); ++i) text[i] = static_cast<std::int32_t>(3 + i * i % 61);
   const auto measure = [&](std::span<const std::int32_t> tokens, std::int64_t window, std::int64_t chunk) {
-    return measure_perplexity(transformer_, *backend_, tokens, {.window = window, .chunk = chunk});
+    return scored(tokens, {.window = window, .chunk = chunk});
   };
   const decode::Perplexity whole = measure(text, 64, 64);
   EXPECT_EQ(whole.tokens(), 63 + 63 + 21);
@@ -111,18 +137,18 @@ TEST_F(EngineLoad, PerplexityIsThatOfEachWindowWhateverTheChunks) {
 
 TEST_F(EngineLoad, PerplexityBeginsEachWindowWithBosWhichIsNotScored) {
   const std::vector<std::int32_t> text = {9, 8, 7, 6, 5}, first = {1, 9, 8, 7}, second = {1, 6, 5};
-  const auto with_bos = measure_perplexity(transformer_, *backend_, text, {.window = 4, .bos = 1});
+  const auto with_bos = scored(text, {.window = 4, .bos = 1});
   EXPECT_EQ(with_bos.tokens(), 5);
-  const double one = std::log(measure_perplexity(transformer_, *backend_, first, {.window = 4}).value()) * 3;
-  const double two = std::log(measure_perplexity(transformer_, *backend_, second, {.window = 4}).value()) * 2;
+  const double one = std::log(scored(first, {.window = 4}).value()) * 3;
+  const double two = std::log(scored(second, {.window = 4}).value()) * 2;
   EXPECT_NEAR(std::log(with_bos.value()), (one + two) / 5, 1e-9);
 }
 
 TEST_F(EngineLoad, PerplexityOfATextWithoutASecondTokenScoresNone) {
   const std::vector<std::int32_t> text = {5};
-  EXPECT_EQ(measure_perplexity(transformer_, *backend_, text, {.window = 64, .bos = 1}).tokens(), 1);
-  EXPECT_EQ(measure_perplexity(transformer_, *backend_, text, {.window = 64}).tokens(), 0);
-  EXPECT_EQ(measure_perplexity(transformer_, *backend_, {}, {.window = 64}).tokens(), 0);
+  EXPECT_EQ(scored(text, {.window = 64, .bos = 1}).tokens(), 1);
+  EXPECT_EQ(scored(text, {.window = 64}).tokens(), 0);
+  EXPECT_EQ(scored({}, {.window = 64}).tokens(), 0);
 }
 
 }  // namespace

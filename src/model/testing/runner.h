@@ -26,6 +26,7 @@ class TestRunner {
     backend::MatmulPrecision precision = backend::MatmulPrecision::kAuto;
     std::int64_t max_length = 0;     // 0 = the model's
     bool rotates_by_length = false;  // each sequence as one of its own length, not of max_length
+    LoadQuantization quantization = {};
   };
 
   // `change` may change the spec that the checkpoint's configuration gives. Throws LoadError.
@@ -33,8 +34,9 @@ class TestRunner {
              const std::function<ModelSpec(ModelSpec)>& change = std::identity())
       : checkpoint_(checkpoint::open_checkpoint(Env::system(), path).or_throw()),
         backend_(backend::make_test_backend(options.threads, options.isa)),
-        transformer_(*checkpoint_, change(make_spec(*checkpoint_).or_throw()), *backend_,
-                     {.precision = options.precision, .max_length = options.max_length}),
+        transformer_(
+            *checkpoint_, change(make_spec(*checkpoint_).or_throw()), *backend_,
+            {.precision = options.precision, .max_length = options.max_length, .quantization = options.quantization}),
         store_(kv::KvStore::create(*backend_, transformer_.kv_groups({.dtype = options.kv}), kPages).or_throw()),
         rotates_by_length_(options.rotates_by_length) {}
 

@@ -100,6 +100,53 @@ class Mxfp4Rows final : public StoredWeight {
   std::int64_t blocks_;
 };
 
+// Four blocks of 16 values as one of nvfp4: their scales, then their codes, with value j in the low half of byte j and
+// value j + 8 in the high one.
+void pack_nvfp4(const std::byte* scales, const std::byte* codes, std::byte* to) noexcept {
+  std::memcpy(to, scales, 4);
+  for (int i = 0; i < 32; ++i) {
+    const int at = i / 8 * 16 + i % 8;
+    const auto code = [codes](int j) { return codes[j / 2] >> (j % 2 * 4) & std::byte{15}; };
+    to[4 + i] = code(at) | code(at + 8) << 4;
+  }
+}
+
+class Nvfp4Rows final : public StoredWeight {
+ public:
+  Nvfp4Rows(const StoredTensors& stored, const Float8Tensors& from, float factor) : stored_(stored), from_(from) {
+    format = quant::find_format("nvfp4");
+    tensors = {from.weight, from.scale};
+    tensors.insert(tensors.end(), from.others.begin(), from.others.end());
+    if (factor != 1.0f) factors = {factor};
+  }
+  void read(std::int64_t first, std::int64_t count, std::span<std::byte> out) const override {
+    const std::vector<std::byte> codes = stored_.bytes(*from_.weight, range_of_rows(*from_.weight, first, count));
+    const std::vector<std::byte> scales = stored_.bytes(*from_.scale, range_of_rows(*from_.scale, first, count));
+    const auto of_row = scales.size() / static_cast<std::size_t>(count);
+    for (std::size_t i = 0; i < scales.size(); ++i) {
+      const auto bits = std::to_integer<std::uint8_t>(scales[i]);
+      if (bits < 0x7f || bits == 0x80) continue;
+      stored_.fail(from_.scale->name,
+                   fmt::format("the scale of row {}, group {} is {}", first + static_cast<std::int64_t>(i / of_row),
+                               i % of_row, e4m3_to_f32(bits)));
+    }
+    std::byte* to = out.data();
+    for (std::size_t i = 0; i < scales.size(); i += 4, to += format->block_bytes) {
+      pack_nvfp4(scales.data() + i, codes.data() + 8 * i, to);
+    }
+  }
+  std::vector<TensorRange> ranges(std::int64_t first, std::int64_t count) const override {
+    std::vector<TensorRange> all = {range_of_rows(*from_.weight, first, count),
+                                    range_of_rows(*from_.scale, first, count)};
+    for (const RawTensor* other : from_.others) all.push_back({other, 0, other->bytes});
+    return all;
+  }
+
+ private:
+  StoredTensors stored_;
+  Float8Tensors from_;
+};
+
 }  // namespace
 
 OpenedMatrix open_float8(const StoredTensors& tensors, const Float8Tensors& stored) {
@@ -146,6 +193,22 @@ OpenedMatrix open_mxfp4(const StoredTensors& tensors, const Float8Tensors& store
   return {rows, cols, std::make_unique<Mxfp4Rows>(tensors, stored, cols)};
 }
 
+OpenedMatrix open_nvfp4(const StoredTensors& tensors, const Float8Tensors& stored, float factor) {
+  constexpr std::int64_t kGroupValues = 16, kBlockValues = 64;
+  check_matrix(tensors, *stored.weight);
+  const std::int64_t rows = stored.weight->shape[0], cols = bytes_of_row(*stored.weight) * 2;
+  if (cols % kGroupValues != 0 || stored.scale->shape != Shape{rows, cols / kGroupValues}) {
+    tensors.fail(stored.scale->name, fmt::format("shape {}: expected one scale for every {} columns of [{}, {}]",
+                                                 stored.scale->shape.to_string(), kGroupValues, rows, cols));
+  }
+  if (cols % kBlockValues != 0) {
+    throw_load_error(ErrorCode::kUnsupported, stored.weight->name,
+                     "{}: tensor '{}': {} columns; only multiples of {} are supported of NVFP4",
+                     tensors.checkpoint().path, stored.weight->name, cols, kBlockValues);
+  }
+  return {rows, cols, std::make_unique<Nvfp4Rows>(tensors, stored, factor)};
+}
+
 namespace {
 
 constexpr std::string_view kScaleEndings[] = {".weight_scale_inv", ".weight_scale", ".scale"};
@@ -162,6 +225,19 @@ const RawTensor* scale_of(const StoredTensors& tensors, const std::string& modul
 const RawTensor* weight_of(const StoredTensors& tensors, const std::string& module) {
   const RawTensor* packed = tensors.find(module + ".weight_packed");
   return packed != nullptr ? packed : tensors.find(module + ".weight");
+}
+
+// ModelOpt multiplies by its second scale, compressed-tensors divides.
+float nvfp4_factor(const StoredTensors& tensors, const std::string& module) {
+  const bool multiplies = tensors.find(module + ".weight_scale_2") != nullptr;
+  const RawTensor& stored =
+      tensors.require(module + (multiplies ? ".weight_scale_2" : ".weight_global_scale"), {"F32"});
+  if (stored.shape.elements() != 1) {
+    tensors.fail(stored.name, fmt::format("shape {}: expected one number", stored.shape.to_string()));
+  }
+  const float value = tensors.floats(stored).front();
+  if (value == 0.0f) tensors.fail(stored.name, "0");
+  return multiplies ? value : 1.0f / value;
 }
 
 class FloatReader final : public MatrixReader {
@@ -200,10 +276,11 @@ OpenedMatrix open_float_module(const StoredTensors& tensors, const std::string& 
   const Float8Tensors stored{weight, scale, block,
                              tensors_of(tensors, module,
                                         {"input_scale", "activation_scale", "input_scale_ub", "input_global_scale",
-                                         "output_scale", "weight_shape"})};
+                                         "output_scale", "weight_shape", "weight_scale_2", "weight_global_scale"})};
   if (dtype_of(*weight) == "F8_E4M3") return open_float8(tensors, stored);
   static_cast<void>(tensors.require(weight->name, {"U8", "I8", "F8_E4M3"}));
-  static_cast<void>(tensors.require(scale->name, {"U8", "F8_E8M0"}));
+  static_cast<void>(tensors.require(scale->name, {"U8", "F8_E8M0", "F8_E4M3"}));
+  if (dtype_of(*scale) == "F8_E4M3") return open_nvfp4(tensors, stored, nvfp4_factor(tensors, module));
   return open_mxfp4(tensors, stored);
 }
 

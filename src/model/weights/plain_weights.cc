@@ -1,5 +1,6 @@
 #include "model/weights/plain_weights.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <memory>
@@ -87,6 +88,23 @@ class TransposedWeight final : public StoredWeight {
   mutable std::array<Kept, kKept> kept_;
 };
 
+// What llama.cpp's files have beside a `<name>.weight`: `<name>.scale`, one factor of the matrix or one for each expert
+// (of NVFP4, and of BitNet's ternary weights), and `<name>.input_scale`, which only products with activations of four
+// bits need.
+void add_factors(const Checkpoint& checkpoint, const std::string& name, std::int64_t experts, StoredWeight& weight) {
+  constexpr std::string_view kWeight = ".weight";
+  if (checkpoint.container != Checkpoint::Container::kGguf || !name.ends_with(kWeight)) return;
+  const std::string stem = name.substr(0, name.size() - kWeight.size());
+  if (const RawTensor* unused = checkpoint.find(stem + ".input_scale")) weight.tensors.push_back(unused);
+  if (checkpoint.find(stem + ".scale") == nullptr) return;
+  const RawTensor& scale = require_tensor(checkpoint, stem + ".scale", Shape{std::max<std::int64_t>(experts, 1)});
+  std::vector<std::byte> stored(scale.bytes);
+  checkpoint.read(scale, 0, stored).or_throw();
+  weight.factors.resize(static_cast<std::size_t>(scale.shape.elements()));
+  scale.format->unpack(stored.data(), weight.factors);
+  weight.tensors.push_back(&scale);
+}
+
 // The shape of the tensor.
 Shape stored_shape(const MatrixShape& shape) {
   Shape stored;
@@ -101,16 +119,9 @@ class PlainWeights final : public WeightReader {
   explicit PlainWeights(const Checkpoint& checkpoint) : checkpoint_(checkpoint) {}
   bool has(const std::string& name) const override { return checkpoint_.find(name) != nullptr; }
   std::unique_ptr<StoredWeight> open(const std::string& name, const MatrixShape& shape) const override {
-    const RawTensor* row = shape.rows == 1 && shape.experts == 0 ? checkpoint_.find(name) : nullptr;
-    if (row != nullptr && row->shape == Shape{shape.cols}) return std::make_unique<PlainWeight>(checkpoint_, *row);
-    const RawTensor& tensor = require_tensor(checkpoint_, name, stored_shape(shape));
-    if (!shape.inputs_first) return std::make_unique<PlainWeight>(checkpoint_, tensor);
-    if (tensor.format->block_values != 1) {
-      throw_load_error(ErrorCode::kUnsupported, name,
-                       "{}: tensor '{}' is stored as {} with inputs first; only f32, f16 and bf16 can be",
-                       checkpoint_.path, name, tensor.format->name);
-    }
-    return std::make_unique<TransposedWeight>(checkpoint_, tensor, shape);
+    std::unique_ptr<StoredWeight> weight = open_tensor(name, shape);
+    add_factors(checkpoint_, name, shape.experts, *weight);
+    return weight;
   }
   std::vector<MatrixInfo> matrices() const override {
     std::vector<MatrixInfo> all;
@@ -122,6 +133,18 @@ class PlainWeights final : public WeightReader {
   }
 
  private:
+  std::unique_ptr<StoredWeight> open_tensor(const std::string& name, const MatrixShape& shape) const {
+    const RawTensor* row = shape.rows == 1 && shape.experts == 0 ? checkpoint_.find(name) : nullptr;
+    if (row != nullptr && row->shape == Shape{shape.cols}) return std::make_unique<PlainWeight>(checkpoint_, *row);
+    const RawTensor& tensor = require_tensor(checkpoint_, name, stored_shape(shape));
+    if (!shape.inputs_first) return std::make_unique<PlainWeight>(checkpoint_, tensor);
+    if (tensor.format->block_values != 1) {
+      throw_load_error(ErrorCode::kUnsupported, name,
+                       "{}: tensor '{}' is stored as {} with inputs first; only f32, f16 and bf16 can be",
+                       checkpoint_.path, name, tensor.format->name);
+    }
+    return std::make_unique<TransposedWeight>(checkpoint_, tensor, shape);
+  }
   const Checkpoint& checkpoint_;
 };
 

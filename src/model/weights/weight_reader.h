@@ -32,6 +32,8 @@ class StoredWeight {
   const quant::QuantFormat* format = nullptr;
   // Column j that read() delivers is column columns[j] of the matrix; empty = in order.
   std::vector<std::int32_t> columns;
+  // What the matrix, or each expert's, is multiplied by; empty = 1.
+  std::vector<float> factors;
   // All tensors that store the matrix.
   std::vector<const checkpoint::RawTensor*> tensors;
 

@@ -52,12 +52,12 @@ std::vector<const quant::QuantFormat*> find_formats(const std::string& text) {
   std::vector<const quant::QuantFormat*> found;
   std::string known;
   for (const quant::QuantFormat& format : quant::all_formats()) {
-    if (format.pack != nullptr) known += (known.empty() ? "" : ", ") + std::string(format.name);
+    known += (known.empty() ? "" : ", ") + std::string(format.name);
   }
   for (const std::string& word : parse_words("format", text)) {
     const std::size_t before = found.size();
     for (const quant::QuantFormat& format : quant::all_formats()) {
-      if (format.pack != nullptr && (word == "all" || word == format.name)) found.push_back(&format);
+      if (word == "all" || word == format.name) found.push_back(&format);
     }
     if (found.size() == before) {
       throw_load_error(ErrorCode::kInvalidArgument, "format", "format is '{}': expected all or some of {}", word,

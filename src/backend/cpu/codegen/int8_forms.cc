@@ -16,8 +16,9 @@ int main() {
     if (format.affine.decompose == nullptr) return;
     const backend::cpu::Int8Form form = backend::cpu::int8_form(format);
     char text[160];
-    std::snprintf(text, sizeof text, "Int8Form{%d, %d, %d, Scales{%d}, %s, %s, %d}", form.bits, form.scale_group,
-                  form.block_groups, static_cast<int>(form.scales), flag(form.has_min), flag(form.levels), form.zero);
+    std::snprintf(text, sizeof text, "Int8Form{%d, %d, %d, Scales{%d}, %s, %s, %d, %d}", form.bits, form.scale_group,
+                  form.block_groups, static_cast<int>(form.scales), flag(form.has_min), flag(form.levels), form.zero,
+                  form.scale_exponent);
     bool known = false;
     for (const std::string& other : forms) known = known || other == text;
     if (!known) forms.emplace_back(text);

@@ -1,6 +1,6 @@
-// MLX: weight u32 [rows, words], a row's codes in one stream; scales and biases [rows, groups]: w = scale * q + bias. The
-// modes mxfp4 and mxfp8 have exponents u8 as scales and no biases. Embeddings are quantized too. The configuration's field
-// "quantization" has the defaults, and under modules' names what differs there.
+// MLX: weight u32 [rows, words], a row's codes in one stream; scales and biases [rows, groups]: w = scale * q + bias.
+// The modes mxfp4 and mxfp8 have exponents u8 as scales and no biases. Embeddings are quantized too. The
+// configuration's field "quantization" has the defaults, and under modules' names what differs there.
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -29,7 +29,8 @@ MlxSettings mlx_settings(const JsonFields& fields, MlxSettings defaults) {
   const bool known = defaults.bits == 2 || defaults.bits == 3 || defaults.bits == 4 || defaults.bits == 5 ||
                      defaults.bits == 6 || defaults.bits == 8;
   if (!known) fields.unsupported("bits", fmt::format("{} is not supported, only 2, 3, 4, 5, 6 and 8", defaults.bits));
-  if (defaults.group_size < 1) fields.unsupported("group_size", fmt::format("{}; 1 or more expected", defaults.group_size));
+  if (defaults.group_size < 1)
+    fields.unsupported("group_size", fmt::format("{}; 1 or more expected", defaults.group_size));
   return defaults;
 }
 
@@ -57,18 +58,17 @@ class MlxReader final : public MatrixReader {
     const RawTensor& scales = tensors_.require(module + ".scales", kNumberDtypes);
     const std::int64_t rows = codes.shape[0], cols = codes.shape[1] * 32 / settings.bits;
     if (codes.shape[1] * 32 % settings.bits != 0 || cols % settings.group_size != 0) {
-      tensors_.fail(codes.name, fmt::format("shape {}: no whole groups of {} codes of {} bits",
-                                            codes.shape.to_string(), settings.group_size, settings.bits));
+      tensors_.fail(codes.name, fmt::format("shape {}: no whole groups of {} codes of {} bits", codes.shape.to_string(),
+                                            settings.group_size, settings.bits));
     }
-    return open_integers(
-        tensors_,
-        {.rows = rows,
-         .cols = cols,
-         .codes = &codes,
-         .scales = &tensors_.require(scales.name, {dtype_of(scales)}, Shape{rows, cols / settings.group_size}),
-         .order = {.bits = static_cast<int>(settings.bits)},
-         .minima = &tensors_.require(module + ".biases", {dtype_of(scales)}),
-         .others = {}});
+    return open_integers(tensors_, {.rows = rows,
+                                    .cols = cols,
+                                    .codes = &codes,
+                                    .scales = &tensors_.require(scales.name, {dtype_of(scales)},
+                                                                Shape{rows, cols / settings.group_size}),
+                                    .order = {.bits = static_cast<int>(settings.bits)},
+                                    .minima = &tensors_.require(module + ".biases", {dtype_of(scales)}),
+                                    .others = {}});
   }
 
  private:
@@ -77,8 +77,7 @@ class MlxReader final : public MatrixReader {
     const Float8Tensors stored{&codes, &scales, {}, {}};
     if (settings.mode == "mxfp4") return open_mxfp4(tensors_, stored);
     if (settings.mode == "mxfp8") return open_float8(tensors_, stored);
-    throw_load_error(ErrorCode::kUnsupported, codes.name, "{}: tensor '{}': mode nvfp4 is not supported",
-                     tensors_.checkpoint().path, codes.name);
+    return open_nvfp4(tensors_, stored, 1.0f);
   }
   MlxSettings settings_of(const std::string& module) const {
     const nlohmann::json* own = fields_.find(module);

@@ -1,0 +1,39 @@
+#include "quant/grid_block.h"
+#include "quant/grids.gen.h"
+
+namespace millrace::quant::formats {
+namespace {
+
+// value = d * (2 s + 1) * (grid +- 1/8): the low bytes of 32 grid rows, four bits of each row (three high bits of its
+// number, the sign of 1/8), and four words: of each, 3-bit s of four times 16 values, and a quarter of the f16 d at the
+// top.
+constexpr int kHighAt = 32, kWordsAt = 48, kBytes = 56;
+
+void decompose(const std::byte* block, AffineBlock& out) noexcept {
+  unsigned scale = 0;
+  for (int w = 0; w < 4; ++w) {
+    const unsigned word = load_bits(block + kWordsAt + 2 * w);
+    scale |= (word >> 12) << (4 * w);
+    for (int i = 0; i < 4; ++i) out.sub_scales[w * 4 + i] = static_cast<std::int8_t>(2 * (word >> (3 * i) & 7) + 1);
+  }
+  out.scale = static_cast<std::uint16_t>(scale);
+  for (int i = 0; i < 32; ++i) {
+    const auto high = std::to_integer<std::size_t>(block[kHighAt + i / 2]) >> (i % 2 * 4);
+    put_pairs(kIq1Grid[std::to_integer<std::size_t>(block[i]) | (high & 7) << 8],
+              static_cast<std::uint8_t>((high & 8) != 0 ? 0xff : 0), out.codes + i * 8);
+  }
+}
+
+constexpr AffineForm kForm = {.code_bits = 3,
+                              .scales = AffineForm::Scales::kProduct,
+                              .scale_group = 16,
+                              .zero = 16,
+                              .scale_exponent = -3,
+                              .levels = kIq1Levels.data(),
+                              .decompose = decompose};
+
+}  // namespace
+
+QuantFormat iq1_m() { return read_only_format<kForm, kSuperBlock, kBytes>("iq1_m", 29); }
+
+}  // namespace millrace::quant::formats

@@ -1,0 +1,35 @@
+#include "quant/grid_block.h"
+#include "quant/grids.gen.h"
+
+namespace millrace::quant::formats {
+namespace {
+
+// value = d * (2 s + 1) * (grid +- 1/8): f16 d, the low bytes of 32 grid rows, and for each 32 values a word of four
+// times three high bits of rows, three bits of s and the sign of 1/8.
+constexpr int kLowAt = 2, kWordsAt = 34, kBytes = 50;
+
+void decompose(const std::byte* block, AffineBlock& out) noexcept {
+  out.scale = load_bits(block);
+  for (int group = 0; group < 8; ++group) {
+    const unsigned word = load_bits(block + kWordsAt + 2 * group);
+    out.sub_scales[group] = static_cast<std::int8_t>(2 * (word >> 12 & 7) + 1);
+    const std::uint8_t minus = word >> 15 != 0 ? 0xff : 0;
+    for (int i = group * 4; i < group * 4 + 4; ++i) {
+      const std::size_t high = word >> (3 * (i % 4)) & 7;
+      put_pairs(kIq1Grid[std::to_integer<std::size_t>(block[kLowAt + i]) | high << 8], minus, out.codes + i * 8);
+    }
+  }
+}
+
+constexpr AffineForm kForm = {.code_bits = 3,
+                              .scales = AffineForm::Scales::kProduct,
+                              .zero = 16,
+                              .scale_exponent = -3,
+                              .levels = kIq1Levels.data(),
+                              .decompose = decompose};
+
+}  // namespace
+
+QuantFormat iq1_s() { return read_only_format<kForm, kSuperBlock, kBytes>("iq1_s", 19); }
+
+}  // namespace millrace::quant::formats

@@ -1,0 +1,37 @@
+#include "quant/grid_block.h"
+#include "quant/grids.gen.h"
+
+namespace millrace::quant::formats {
+namespace {
+
+// value = d * (0.5 + s) / 2 * +-grid: f16 d, 64 indices of grid rows of four values, and for each 32 values a word of
+// four times seven signs and, in its top four bits, s.
+constexpr std::array<std::int8_t, 16> kLevels = {4, 12, 20, 28, 36, 44, 52, 62, -4, -12, -20, -28, -36, -44, -52, -62};
+constexpr int kCodesAt = 2, kWordsAt = 66, kBytes = 98;
+
+void decompose(const std::byte* block, AffineBlock& out) noexcept {
+  out.scale = load_bits(block);
+  for (int group = 0; group < 8; ++group) {
+    const std::uint32_t word = load_word(block + kWordsAt + 4 * group);
+    out.sub_scales[group] = static_cast<std::int8_t>(2 * (word >> 28) + 1);
+    for (int i = 0; i < 4; ++i) {
+      const std::byte* rows = block + kCodesAt + group * 8 + 2 * i;
+      put_triples(kIq3XxsGrid[std::to_integer<std::size_t>(rows[0])],
+                  kIq3XxsGrid[std::to_integer<std::size_t>(rows[1])], even_signs(word >> (7 * i)),
+                  out.codes + group * 32 + i * 8);
+    }
+  }
+}
+
+constexpr AffineForm kForm = {.code_bits = 4,
+                              .scales = AffineForm::Scales::kProduct,
+                              .zero = 64,
+                              .scale_exponent = -2,
+                              .levels = kLevels.data(),
+                              .decompose = decompose};
+
+}  // namespace
+
+QuantFormat iq3_xxs() { return read_only_format<kForm, kSuperBlock, kBytes>("iq3_xxs", 18); }
+
+}  // namespace millrace::quant::formats
