@@ -82,8 +82,7 @@ GroupMatrix matrix_of(const AwqTensors& from, const Shape& shape, std::int64_t g
 
 OpenedMatrix open_gemm(const StoredTensors& tensors, const AwqTensors& from, const AwqRules& rules) {
   const std::int64_t cols = from.codes->shape[0], rows = from.codes->shape[1] * kLanes;
-  const std::int64_t groups =
-      rules.group_size == 0 ? from.scales->shape[0] : groups_of_row(tensors, from, cols, rules);
+  const std::int64_t groups = rules.group_size == 0 ? from.scales->shape[0] : groups_of_row(tensors, from, cols, rules);
   if (cols % groups != 0) {
     tensors.fail(from.scales->name, fmt::format("shape {}: {} columns are not {} groups of equal size",
                                                 from.scales->shape.to_string(), cols, groups));
@@ -121,8 +120,8 @@ OpenedMatrix open_gemv_fast(const StoredTensors& tensors, const AwqTensors& from
   }
   const std::int64_t groups = groups_of_row(tensors, from, cols, rules), stored = from.scales->shape[0];
   if (stored < groups || from.scales->shape[1] != rows) {
-    tensors.fail(from.scales->name, fmt::format("shape {}: expected [{} or more, {}]", from.scales->shape.to_string(),
-                                                groups, rows));
+    tensors.fail(from.scales->name,
+                 fmt::format("shape {}: expected [{} or more, {}]", from.scales->shape.to_string(), groups, rows));
   }
   static_cast<void>(tensors.require(from.zeros->name, {dtype_of(*from.scales)}, from.scales->shape));
   GroupMatrix matrix = matrix_of(from, Shape{rows, cols}, groups);

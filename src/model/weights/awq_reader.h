@@ -11,14 +11,15 @@ namespace millrace::model {
 //   gemm  qweight i32 [cols, rows / 8], qzeros i32 [groups, rows / 8], scales [groups, rows], words as awq_codes() says
 //   gemv  qweight i32 [rows, cols / 8], qzeros i32 [rows, words], scales [rows, words * 8], in order; more words than
 //         there are groups of eight
-//   gemv_fast  qweight i16 [rows / 4, cols] as awq_fast_codes() says, scales, qzeros [groups, rows]: w = scales * q + qzeros
+//   gemv_fast  qweight i16 [rows / 4, cols] as awq_fast_codes() says, scales, qzeros [groups, rows]: w = scales * q +
+//   qzeros
 struct AwqRules {
   enum class Layout : std::uint8_t { kGemm, kGemv, kGemvFast };
   Layout layout = Layout::kGemm;
   std::int64_t group_size = 0;  // columns; -1: one group; 0: the tensors say, of gemm
 };
-// The number of columns of a group that a configuration states. Throws LoadError (kUnsupported) unless it is -1, or from
-// 1 to 2^30.
+// The number of columns of a group that a configuration states. Throws LoadError (kUnsupported) unless it is -1, or
+// from 1 to 2^30.
 std::int64_t checked_group_size(const checkpoint::JsonFields& fields, std::int64_t size);
 struct AwqTensors {
   // <module>.qweight, .qzeros and .scales. Throws LoadError naming one that is missing or of another type.

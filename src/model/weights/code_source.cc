@@ -170,7 +170,8 @@ class PlaneCodes final : public CodeSource {
       const std::int64_t shift = 2 * (r / lines);
       for (std::int64_t c = 0; c < cols; ++c) {
         out[c] = std::to_integer<std::uint8_t>(line[static_cast<std::size_t>(c)]) >> shift & 3;
-        if (out[c] == 3) tensors_.fail(tensor_.name, fmt::format("the code of row {}, column {} is 3; at most 2", r, c));
+        if (out[c] == 3)
+          tensors_.fail(tensor_.name, fmt::format("the code of row {}, column {} is 3; at most 2", r, c));
       }
     }
   }

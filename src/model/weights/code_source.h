@@ -36,8 +36,8 @@ std::unique_ptr<CodeSource> codes_by_column(const StoredTensors& tensors, const 
                                             std::int64_t cols, int bits);
 // A tensor i32 [cols, rows / 8]: code i of a word is that of row 8 j + {0, 2, 4, 6, 1, 3, 5, 7}[i].
 std::unique_ptr<CodeSource> awq_codes(const StoredTensors& tensors, const checkpoint::RawTensor& tensor);
-// A tensor i16 [rows / 4, cols] of AWQ's gemv_fast: 4 rows and 64 columns are 256 halves of bytes; those of a row are two
-// runs of 32, of which half 8 a + 4 c + b is column 8 b + 2 a + c.
+// A tensor i16 [rows / 4, cols] of AWQ's gemv_fast: 4 rows and 64 columns are 256 halves of bytes; those of a row are
+// two runs of 32, of which half 8 a + 4 c + b is column 8 b + 2 a + c.
 std::unique_ptr<CodeSource> awq_fast_codes(const StoredTensors& tensors, const checkpoint::RawTensor& tensor);
 // A tensor u8 [rows / 4, cols]: bits 2 i, 2 i + 1 are the code of row i * rows / 4 + j, 0 to 2.
 std::unique_ptr<CodeSource> codes_in_planes(const StoredTensors& tensors, const checkpoint::RawTensor& tensor);

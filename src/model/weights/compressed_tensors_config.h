@@ -27,8 +27,8 @@ class CompressedConfig {
  public:
   // Throws LoadError (kUnsupported) naming a field whose value cannot be read.
   explicit CompressedConfig(const checkpoint::JsonFields& quantization);
-  // The scheme of a module whose weights are quantized: of the group that has its name; else of the first expression, by
-  // text, that matches; else of the group for its class. Throws LoadError if there is none.
+  // The scheme of a module whose weights are quantized: of the group that has its name; else of the first expression,
+  // by text, that matches; else of the group for its class. Throws LoadError if there is none.
   const CompressedScheme& scheme_of(const std::string& module) const;
 
  private:
@@ -44,7 +44,7 @@ class CompressedConfig {
 
   checkpoint::JsonFields fields_;
   std::vector<Group> groups_;
-  std::map<std::string, std::size_t> names_;        // of modules; the group of each
+  std::map<std::string, std::size_t> names_;       // of modules; the group of each
   std::map<std::string, Expression> expressions_;  // by text, in order
 };
 

@@ -35,7 +35,7 @@ OpenedMatrix open_float8(const StoredTensors& tensors, const Float8Tensors& stor
 OpenedMatrix open_mxfp4(const StoredTensors& tensors, const Float8Tensors& stored);
 
 // The same codes with e4m3 scales F8_E4M3 or U8 [rows, cols / 16] that are not negative, and a factor of the whole
-// matrix, which products are multiplied with at their end. Delivers nvfp4; cols is a multiple of 64.
+// matrix, which products are multiplied with at their end. Delivers nvfp4, or f32 unless cols is a multiple of 64.
 OpenedMatrix open_nvfp4(const StoredTensors& tensors, const Float8Tensors& stored, float factor);
 
 // Whether <module>.weight or .weight_packed has a scale beside it as these formats have, or is F8_E4M3 and needs one.

@@ -45,10 +45,7 @@ class GroupWeight final : public StoredWeight {
     as_values_ = format == nullptr;
     if (as_values_) {
       format = quant::find_format("f32");
-      if (stored_.first_time()) {
-        log::info("{}: '{}' has groups of {} columns, for which there is no kernel: such weights are computed as f32",
-                  stored_.checkpoint().path, matrix_.scales_name, matrix_.spec.values);
-      }
+      tell_slow(stored_, matrix_.scales_name);
     }
     columns = matrix_.order;
     tensors = matrix_.tensors;
@@ -127,7 +124,8 @@ class GroupWeight final : public StoredWeight {
   }
   void check_floats(std::int64_t row, std::span<const std::uint8_t> codes) const {
     const auto nan = std::ranges::find_if(codes, [](std::uint8_t code) { return (code & 0x7f) == 0x7f; });
-    if (nan != codes.end()) stored_.fail(tensors.front()->name, fmt::format("a number of row {} is NaN ({:#04x})", row, *nan));
+    if (nan != codes.end())
+      stored_.fail(tensors.front()->name, fmt::format("a number of row {} is NaN ({:#04x})", row, *nan));
   }
 
   StoredTensors stored_;
@@ -141,6 +139,12 @@ class GroupWeight final : public StoredWeight {
 
 std::unique_ptr<StoredWeight> group_weight(const StoredTensors& tensors, GroupMatrix matrix) {
   return std::make_unique<GroupWeight>(tensors, std::move(matrix));
+}
+
+void tell_slow(const StoredTensors& tensors, const std::string& name) {
+  if (!tensors.first_time()) return;
+  log::info("{}: '{}' has groups that fit no kernel: such weights are computed as f32, slowly",
+            tensors.checkpoint().path, name);
 }
 
 int block_of_groups(std::int64_t columns) noexcept {

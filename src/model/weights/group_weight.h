@@ -37,10 +37,12 @@ struct GroupMatrix {
   bool groups_first = false;
 };
 
-// Delivers the format of the spec or, where there is none, f32: the same values, which take more memory and time. Throws
-// LoadError where a scale is 0 and a code of its group is not that of 0.
+// Delivers the format of the spec or, where there is none, f32: the same values, which take more memory and time.
+// Throws LoadError where a scale is 0 and a code of its group is not that of 0.
 std::unique_ptr<StoredWeight> group_weight(const StoredTensors& tensors, GroupMatrix matrix);
 
+// Says once a checkpoint that weights are computed as f32.
+void tell_slow(const StoredTensors& tensors, const std::string& name);
 // The block size for groups of so many columns: that of a format, or one that none has.
 int block_of_groups(std::int64_t columns) noexcept;
 // The number type of a tensor of scales, F16, BF16 or F32.

@@ -1,6 +1,6 @@
 // AutoRound (arXiv:2309.05516): layouts of GPTQ or AWQ under the names auto_round:auto_gptq and auto_round:auto_awq.
-// Its own packing, auto_round, is GPTQ's with zero points as they are. extra_config says under names or expressions what
-// differs for single modules.
+// Its own packing, auto_round, is GPTQ's with zero points as they are. extra_config says under names or expressions
+// what differs for single modules.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -38,9 +38,10 @@ Packing packing_of(const JsonFields& quantization) {
     return kernel.find("gptq") != std::string::npos ? Packing::kGptq : Packing::kOwn;
   }
   if (const auto packing = packing_named(*format)) return *packing;
-  quantization.unsupported("packing_format", checkpoint::quote_name(*format) +
-                                                 " is not supported, only auto_round:auto_gptq, auto_round:auto_awq and "
-                                                 "auto_round");
+  quantization.unsupported("packing_format",
+                           checkpoint::quote_name(*format) +
+                               " is not supported, only auto_round:auto_gptq, auto_round:auto_awq and "
+                               "auto_round");
 }
 
 GptqRules rules_in(const JsonFields& fields, GptqRules defaults) {
@@ -54,10 +55,9 @@ class AutoRoundReader final : public MatrixReader {
  public:
   AutoRoundReader(const JsonFields& quantization, const Checkpoint& checkpoint)
       : MatrixReader(checkpoint), packing_(packing_of(quantization)) {
-    rules_ = rules_in(quantization, {.zeros_less_one = packing_ == Packing::kGptq,
-                                     .symmetric = true,
-                                     .group_size = 128,
-                                     .strict = true});
+    rules_ =
+        rules_in(quantization,
+                 {.zeros_less_one = packing_ == Packing::kGptq, .symmetric = true, .group_size = 128, .strict = true});
     const auto own = quantization.object("extra_config");
     if (!own) return;
     for (const auto& [name, value] : quantization.find("extra_config")->items()) {
@@ -111,7 +111,8 @@ bool accepts_auto_round(const JsonFields& quantization, const Checkpoint&) {
   if (method != kAutoRoundMethods[0] && method != kAutoRoundMethods[1]) return false;
   packing_of(quantization);
   const std::string type = quantization.text("data_type").value_or("int");
-  if (type != "int") quantization.unsupported("data_type", checkpoint::quote_name(type) + " is not supported, only int");
+  if (type != "int")
+    quantization.unsupported("data_type", checkpoint::quote_name(type) + " is not supported, only int");
   return true;
 }
 

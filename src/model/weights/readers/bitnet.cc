@@ -21,12 +21,8 @@ class BitnetReader final : public MatrixReader {
   BitnetReader(const Checkpoint& checkpoint, bool multiplies) : MatrixReader(checkpoint), multiplies_(multiplies) {}
 
  protected:
-  std::vector<std::string> modules() const override {
-    return tensors_.modules({}, {"U8"});
-  }
-  bool has_module(const std::string& module) const override {
-    return tensors_.has_weight(module, {"U8"});
-  }
+  std::vector<std::string> modules() const override { return tensors_.modules({}, {"U8"}); }
+  bool has_module(const std::string& module) const override { return tensors_.has_weight(module, {"U8"}); }
   OpenedMatrix open_module(const std::string& module) const override {
     const RawTensor& codes = tensors_.require(module + ".weight", {"U8"});
     const RawTensor& scale = tensors_.require(module + ".weight_scale", kNumberDtypes);

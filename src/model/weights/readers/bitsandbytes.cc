@@ -38,9 +38,7 @@ class BnbReader final : public MatrixReader {
   explicit BnbReader(const Checkpoint& checkpoint) : MatrixReader(checkpoint) {}
 
  protected:
-  std::vector<std::string> modules() const override {
-    return tensors_.modules({kBnbAbsmax, kBnbScb}, {"I8"});
-  }
+  std::vector<std::string> modules() const override { return tensors_.modules({kBnbAbsmax, kBnbScb}, {"I8"}); }
   bool has_module(const std::string& module) const override {
     return tensors_.find(module + std::string(kBnbAbsmax)) != nullptr || is_bytes(module);
   }
@@ -60,8 +58,8 @@ class BnbReader final : public MatrixReader {
     if (const RawTensor* order = tensors_.find(module + ".weight_format")) {
       const std::vector<std::int64_t> format = tensors_.integers(*order);
       if (format.size() != 1 || format[0] != 0) {
-        tensors_.fail(order->name, fmt::format("{}: codes in the order of a GPU's kernel; only 0, row by row, is read",
-                                               format[0]));
+        tensors_.fail(order->name,
+                      fmt::format("{}: codes in the order of a GPU's kernel; only 0, row by row, is read", format[0]));
       }
     }
     return open_integers(tensors_, {.rows = weight.shape[0],
@@ -90,7 +88,8 @@ class BnbReader final : public MatrixReader {
     const JsonFields fields(state.tensor->name, json);
     const std::string type = fields.text("quant_type").value_or("");
     if (type != ending_of(state.codes)) {
-      tensors_.fail(state.tensor->name, "quant_type " + checkpoint::quote_name(type) + ": nf4 or fp4 expected, as in its name");
+      tensors_.fail(state.tensor->name,
+                    "quant_type " + checkpoint::quote_name(type) + ": nf4 or fp4 expected, as in its name");
     }
     const auto shape = fields.numbers("shape");
     const auto outside = [](double dim) { return dim < 1.0 || dim > kMostBnb; };
@@ -130,8 +129,8 @@ class BnbReader final : public MatrixReader {
     const auto expected = quant::group_levels(state.codes);
     for (std::size_t i = 0; i < levels.size(); ++i) {
       if (levels[i] == expected[i]) continue;
-      tensors_.fail(map.name, fmt::format("level {} is {}, not {} as in {}", i, levels[i], expected[i],
-                                          ending_of(state.codes)));
+      tensors_.fail(map.name,
+                    fmt::format("level {} is {}, not {} as in {}", i, levels[i], expected[i], ending_of(state.codes)));
     }
   }
 

@@ -1,5 +1,6 @@
 // compressed-tensors, the format of LLM Compressor. What its tensors are, by the module's scheme and their dtypes:
-//   weight_packed i32  codes + 2^(bits - 1) in a row's stream, or 32 / bits of them in a word (older files); weight_shape
+//   weight_packed i32  codes + 2^(bits - 1) in a row's stream, or 32 / bits of them in a word (older files);
+//   weight_shape
 //                      [2]; weight_scale [rows, groups]; weight_zero_point packed down the rows; weight_g_idx [cols]
 //   weight i8          weight_scale [rows, 1] or [rows, groups]; weight_zero_point i8
 //   weight f8_e4m3 and weight_packed u8: see float_matrix.h
@@ -69,10 +70,10 @@ class CompressedReader final : public MatrixReader {
     const std::int64_t streamed = (cols * scheme.bits + kWord - 1) / kWord, by_words = (cols + of_word - 1) / of_word;
     const bool whole_words = packed.shape == Shape{rows, by_words};
     if (packed.shape != Shape{rows, streamed} && !whole_words) {
-      tensors_.fail(packed.name, fmt::format("shape {}: expected {} words for each of {} rows of {} codes of {} bits, or "
-                                             "{} with whole codes in each word, as {} says",
-                                             packed.shape.to_string(), streamed, rows, cols, scheme.bits, by_words,
-                                             shape.name));
+      tensors_.fail(packed.name,
+                    fmt::format("shape {}: expected {} words for each of {} rows of {} codes of {} bits, or "
+                                "{} with whole codes in each word, as {} says",
+                                packed.shape.to_string(), streamed, rows, cols, scheme.bits, by_words, shape.name));
     }
     const bool by_word = whole_words && streamed != by_words;
     return {.rows = rows,
@@ -101,12 +102,14 @@ class CompressedReader final : public MatrixReader {
   void check_groups(const CompressedScheme& scheme, const IntegerTensors& stored) const {
     if (scheme.strategy != "group" || scheme.group_size <= 0) return;
     if (stored.cols % scheme.group_size != 0) {
-      tensors_.fail(stored.codes->name, fmt::format("{} columns are no whole groups of {} (group_size)", stored.cols, scheme.group_size));
+      tensors_.fail(stored.codes->name,
+                    fmt::format("{} columns are no whole groups of {} (group_size)", stored.cols, scheme.group_size));
     }
     const Shape expected{stored.rows, stored.cols / scheme.group_size};
     if (stored.scales->shape == expected) return;
-    tensors_.fail(stored.scales->name, fmt::format("shape {}: expected {}, for groups of {} columns",
-                                                   stored.scales->shape.to_string(), expected.to_string(), scheme.group_size));
+    tensors_.fail(stored.scales->name,
+                  fmt::format("shape {}: expected {}, for groups of {} columns", stored.scales->shape.to_string(),
+                              expected.to_string(), scheme.group_size));
   }
 
   CompressedConfig config_;

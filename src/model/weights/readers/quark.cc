@@ -42,11 +42,11 @@ class QuarkReader final : public MatrixReader {
     if (dtype_of(tensors_.require(module + ".weight", {"I32", "U8", "F8_E4M3"})) != "I32") {
       return open_float_module(tensors_, module, {});
     }
-    return open_awq_matrix(tensors_,
-                           {&tensors_.require(module + ".weight", {"I32"}),
-                            &tensors_.require(module + ".weight_zero_point", {"I32"}),
-                            &tensors_.require(module + ".weight_scale", kNumberDtypes)},
-                           {});
+    return open_awq_matrix(
+        tensors_,
+        {&tensors_.require(module + ".weight", {"I32"}), &tensors_.require(module + ".weight_zero_point", {"I32"}),
+         &tensors_.require(module + ".weight_scale", kNumberDtypes)},
+        {});
   }
 };
 
