@@ -17,6 +17,7 @@ class HeaderHandler : public nlohmann::json_sax<nlohmann::json> {
   explicit HeaderHandler(const std::string& file) : file_(file) {}
 
   std::vector<SafetensorsEntry> entries;
+  std::map<std::string, std::string> metadata;
 
   bool start_object(std::size_t) override {
     if (depth_ == 1 && !in_metadata_) entries.push_back({.name = name_, .dtype = {}, .shape = {}, .offsets = {}});
@@ -71,7 +72,10 @@ class HeaderHandler : public nlohmann::json_sax<nlohmann::json> {
   }
 
   bool string(std::string& value) override {
-    if (depth_ == 2 && in_metadata_) return true;
+    if (depth_ == 2 && in_metadata_) {
+      metadata[field_] = std::move(value);
+      return true;
+    }
     if (depth_ != 2 || list_ != nullptr || field_ != "dtype") unexpected("a string");
     if (entries.back().dtype) fail(name_, "a field occurs twice");
     entries.back().dtype = std::move(value);
@@ -113,6 +117,12 @@ std::vector<SafetensorsEntry> parse_safetensors_header(const std::string& file, 
   HeaderHandler handler(file);
   nlohmann::json::sax_parse(json, &handler);
   return std::move(handler.entries);
+}
+
+std::map<std::string, std::string> parse_safetensors_metadata(const std::string& file, std::string_view json) {
+  HeaderHandler handler(file);
+  nlohmann::json::sax_parse(json, &handler);
+  return std::move(handler.metadata);
 }
 
 }  // namespace millrace::checkpoint

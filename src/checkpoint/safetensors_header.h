@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,5 +22,7 @@ inline constexpr std::size_t kMaxHeaderDims = 8;
 // Parses the JSON in one pass, without building a tree. Throws LoadError naming `file` and the tensor for invalid JSON,
 // or a field that is unknown, missing, repeated or of another type.
 std::vector<SafetensorsEntry> parse_safetensors_header(const std::string& file, std::string_view json);
+// The texts of its __metadata__ by name.
+std::map<std::string, std::string> parse_safetensors_metadata(const std::string& file, std::string_view json);
 
 }  // namespace millrace::checkpoint

@@ -81,11 +81,7 @@ void place(const std::string& file, std::uint64_t data_offset, std::uint64_t dat
   }
 }
 
-}  // namespace
-
-std::vector<RawTensor> read_safetensors_header(const RandomAccessFile& file, std::vector<IntegerTensor>* integers) {
-  const std::string& path = file.path();
-  BoundedReader in(file, kSafetensorsMaxHeaderBytes + 8);
+std::string header_text(BoundedReader& in, const std::string& path) {
   const auto header_bytes = in.number<std::uint64_t>("header length");
   if (header_bytes > kSafetensorsMaxHeaderBytes || header_bytes > in.remaining()) {
     throw_load_error(ErrorCode::kBadFile, "header length", "{}: a header of {} bytes, at most {} expected", path,
@@ -93,7 +89,20 @@ std::vector<RawTensor> read_safetensors_header(const RandomAccessFile& file, std
   }
   std::string json(static_cast<std::size_t>(header_bytes), '\0');
   in.read(std::as_writable_bytes(std::span(json)), "header");
-  std::vector<SafetensorsEntry> entries = parse_safetensors_header(path, json);
+  return json;
+}
+
+}  // namespace
+
+std::map<std::string, std::string> read_safetensors_metadata(const RandomAccessFile& file) {
+  BoundedReader in(file, kSafetensorsMaxHeaderBytes + 8);
+  return parse_safetensors_metadata(file.path(), header_text(in, file.path()));
+}
+
+std::vector<RawTensor> read_safetensors_header(const RandomAccessFile& file, std::vector<IntegerTensor>* integers) {
+  const std::string& path = file.path();
+  BoundedReader in(file, kSafetensorsMaxHeaderBytes + 8);
+  std::vector<SafetensorsEntry> entries = parse_safetensors_header(path, header_text(in, path));
   std::vector<RawTensor> tensors;
   tensors.reserve(entries.size());
   for (SafetensorsEntry& entry : entries) tensors.push_back(checked_tensor(path, entry, integers != nullptr));

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "base/env.h"
@@ -17,5 +19,7 @@ inline constexpr std::uint64_t kSafetensorsMaxHeaderBytes = 100'000'000;  // the
 // LoadError. https://github.com/huggingface/safetensors#format
 std::vector<RawTensor> read_safetensors_header(const RandomAccessFile& file,
                                                std::vector<IntegerTensor>* integers = nullptr);
+// The texts that the header has besides tensors, by name. Throws LoadError.
+std::map<std::string, std::string> read_safetensors_metadata(const RandomAccessFile& file);
 
 }  // namespace millrace::checkpoint

@@ -48,6 +48,16 @@ TEST(Safetensors, ReadsShapesAndOffsets) {
   EXPECT_EQ(tensors[1].bytes, 8u);
 }
 
+TEST(Safetensors, ReadsTheTextsOfItsMetadata) {
+  MemoryEnv env;
+  env.files["m.safetensors"] = file_of(R"({"__metadata__":{"format":"pt","a":"{\"_type\": 1}"},)" + kA + "}", 24);
+  const auto file = env.open("m.safetensors").or_throw();
+  const std::map<std::string, std::string> expected = {{"a", R"({"_type": 1})"}, {"format", "pt"}};
+  EXPECT_EQ(read_safetensors_metadata(*file), expected);
+  env.files["m.safetensors"] = file_of("{" + kA + "}", 24);
+  EXPECT_TRUE(read_safetensors_metadata(*env.open("m.safetensors").or_throw()).empty());
+}
+
 TEST(Safetensors, DataMustTileTheFileExactly) {
   EXPECT_EQ(opened("{" + kA + "}", 24), "opened");
   EXPECT_EQ(opened("{" + kA + "}", 25), "m.safetensors: 24 bytes of data expected, found 25");

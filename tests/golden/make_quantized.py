@@ -8,7 +8,8 @@ accelerate 1.15.0, safetensors 0.8.0 and numpy 2.4.6; a second run writes the sa
   python tests/golden/make_quantized.py [CASE or the beginning of names...]
 A case is a folder as the tool wrote it (config.json, model.safetensors or shards), and beside that:
   expected.json         tokens; of each quantized matrix
-                          weights  the SHA-256 of the values that the tool unpacks, widened to float32: little-endian [out, in], in a row
+                          weights  the SHA-256 of the values that the tool unpacks, widened to float32: little-endian [out, in], in a row,
+                                   zeros as +0
                           dtype    the type in which the tool computed them, where that is not float32
                           exact    there: the SHA-256 of the same computed in float32 from the stored tensors, which the maker compares:
                                    rounded to the tool's type it is the tool's value, or its neighbour

@@ -46,7 +46,7 @@ constexpr RefusedMethod kRefused[] = {
     {"quanto", "the layout of quanto is not read"},
     {"fp_quant", "its rotations at run time are not supported"},
     {"sinq", "a second scale along the columns is not supported"},
-    {"four_over_six", "the layout of FourOverSix is not read"},
+    {"fouroversix", "the layout of FourOverSix is not read"},
 };
 
 // What the configuration says of quantized weights, in whichever file.

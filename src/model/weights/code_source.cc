@@ -35,9 +35,8 @@ class RowCodes final : public CodeSource {
       for (std::int64_t c = 0; c < cols_; ++c) out[c] = row[c] ^ order_.flipped;
     } else if (order_.bits == 4) {
       const int first = order_.high_nibble_first ? 4 : 0;
-      for (std::int64_t c = 0; c < cols_; c += 2) {
-        out[c] = row[c / 2] >> first & 15;
-        out[c + 1] = row[c / 2] >> (4 - first) & 15;
+      for (std::int64_t c = 0; c < cols_; ++c) {
+        out[c] = static_cast<std::uint8_t>((row[c / 2] >> (c % 2 == 0 ? first : 4 - first) & 15) ^ order_.flipped);
       }
     } else {
       read_stream(row, out);
@@ -133,6 +132,34 @@ class AwqCodes final : public WholeTensor {
   }
 };
 
+class AwqFastCodes final : public CodeSource {
+ public:
+  AwqFastCodes(const StoredTensors& tensors, const RawTensor& tensor) : tensors_(tensors), tensor_(tensor) {}
+  void read(std::int64_t first, std::int64_t count, std::uint8_t* out) const override {
+    const std::int64_t cols = tensor_.shape[1], begin = first / kTileRows, end = tiles_to(first + count);
+    const std::vector<std::byte> raw = tensors_.bytes(tensor_, range_of_rows(tensor_, begin, end - begin));
+    for (std::int64_t r = first; r < first + count; ++r) {
+      const std::int64_t line = (r / kTileRows - begin) * cols * 2;
+      for (std::int64_t c = 0; c < cols; ++c) {
+        const std::int64_t k = c % 32, place = k % 8 / 2 * 8 + k % 2 * 4 + k / 8;
+        const std::int64_t half = r % kTileRows * kTileCols + c % kTileCols / 32 * 32 + place;
+        const auto byte = std::to_integer<std::uint8_t>(
+            raw[static_cast<std::size_t>(line + c / kTileCols * kTileCols * 2 + half / 2)]);
+        *out++ = half % 2 == 0 ? byte & 15 : byte >> 4;
+      }
+    }
+  }
+  TensorRange range(std::int64_t first, std::int64_t count) const override {
+    return range_of_rows(tensor_, first / kTileRows, tiles_to(first + count) - first / kTileRows);
+  }
+
+ private:
+  static constexpr std::int64_t kTileRows = 4, kTileCols = 64;
+  static std::int64_t tiles_to(std::int64_t row) noexcept { return (row + kTileRows - 1) / kTileRows; }
+  StoredTensors tensors_;
+  const RawTensor& tensor_;
+};
+
 class PlaneCodes final : public CodeSource {
  public:
   PlaneCodes(const StoredTensors& tensors, const RawTensor& tensor) : tensors_(tensors), tensor_(tensor) {}
@@ -143,6 +170,8 @@ class PlaneCodes final : public CodeSource {
       const std::int64_t shift = 2 * (r / lines);
       for (std::int64_t c = 0; c < cols; ++c) {
         out[c] = std::to_integer<std::uint8_t>(line[static_cast<std::size_t>(c)]) >> shift & 3;
+        if (out[c] == 3)
+          tensors_.fail(tensor_.name, fmt::format("the code of row {}, column {} is 3; at most 2", r, c));
       }
     }
   }
@@ -170,6 +199,9 @@ std::unique_ptr<CodeSource> codes_by_column(const StoredTensors& tensors, const 
 }
 std::unique_ptr<CodeSource> awq_codes(const StoredTensors& tensors, const RawTensor& tensor) {
   return std::make_unique<AwqCodes>(tensors, tensor);
+}
+std::unique_ptr<CodeSource> awq_fast_codes(const StoredTensors& tensors, const RawTensor& tensor) {
+  return std::make_unique<AwqFastCodes>(tensors, tensor);
 }
 std::unique_ptr<CodeSource> codes_in_planes(const StoredTensors& tensors, const RawTensor& tensor) {
   return std::make_unique<PlaneCodes>(tensors, tensor);

@@ -25,7 +25,7 @@ struct CodeOrder {
   int bits = 4;
   bool high_nibble_first = false;  // of 4 bits: the upper half of a byte is the first
   bool whole_words = false;        // a word of 32 bits holds 32 / bits codes, and the rest of its bits nothing
-  std::uint8_t flipped = 0;        // bits of a code to be turned over: 128 for signed bytes
+  std::uint8_t flipped = 0;        // bits of a code to be turned over: 128 for signed bytes, 8 for signed halves
 };
 
 // The codes of a row are one stream; all rows have an equal share of the tensor's bytes.
@@ -36,7 +36,10 @@ std::unique_ptr<CodeSource> codes_by_column(const StoredTensors& tensors, const 
                                             std::int64_t cols, int bits);
 // A tensor i32 [cols, rows / 8]: code i of a word is that of row 8 j + {0, 2, 4, 6, 1, 3, 5, 7}[i].
 std::unique_ptr<CodeSource> awq_codes(const StoredTensors& tensors, const checkpoint::RawTensor& tensor);
-// A tensor u8 [rows / 4, cols]: bits 2 i, 2 i + 1 are the code of row i * rows / 4 + j.
+// A tensor i16 [rows / 4, cols] of AWQ's gemv_fast: 4 rows and 64 columns are 256 halves of bytes; those of a row are
+// two runs of 32, of which half 8 a + 4 c + b is column 8 b + 2 a + c.
+std::unique_ptr<CodeSource> awq_fast_codes(const StoredTensors& tensors, const checkpoint::RawTensor& tensor);
+// A tensor u8 [rows / 4, cols]: bits 2 i, 2 i + 1 are the code of row i * rows / 4 + j, 0 to 2.
 std::unique_ptr<CodeSource> codes_in_planes(const StoredTensors& tensors, const checkpoint::RawTensor& tensor);
 
 // A field of a stream of words.

@@ -15,6 +15,7 @@ namespace {
 
 using checkpoint::JsonFields;
 
+constexpr std::int64_t kLargestPart = 1 << 30;  // rows or columns that share a scale
 constexpr std::array<std::string_view, 5> kStrategies = {"tensor", "channel", "group", "tensor_group", "block"};
 constexpr std::array<std::string_view, 9> kFormats = {"pack-quantized",  "int-quantized",        "float-quantized",
                                                       "naive-quantized", "nvfp4-pack-quantized", "mxfp4-pack-quantized",
@@ -29,20 +30,25 @@ void check_format(const JsonFields& fields) {
 
 CompressedScheme scheme_from(const std::string& group, const JsonFields& weights) {
   CompressedScheme scheme{.group = group};
-  scheme.bits = static_cast<int>(weights.integer("num_bits").value_or(8));
-  if (scheme.bits < 2 || scheme.bits > 8)
-    weights.unsupported("num_bits", fmt::format("{}; 2 to 8 expected", scheme.bits));
+  const std::int64_t bits = weights.integer("num_bits").value_or(8);
+  if (bits < 2 || bits > 8) weights.unsupported("num_bits", fmt::format("{}; 2 to 8 expected", bits));
+  scheme.bits = static_cast<int>(bits);
   const std::string type = weights.text("type").value_or("int");
   if (type != "int" && type != "float")
     weights.unsupported("type", checkpoint::quote_name(type) + "; int or float expected");
   scheme.floating = type == "float";
   scheme.symmetric = weights.boolean("symmetric").value_or(true);
   scheme.group_size = weights.integer("group_size").value_or(0);
+  if (scheme.group_size < -1 || scheme.group_size > kLargestPart) {
+    weights.unsupported("group_size", fmt::format("{}; -1, or 1 to {} expected", scheme.group_size, kLargestPart));
+  }
   scheme.strategy = weights.text("strategy").value_or(scheme.group_size > 0 ? "group" : "tensor");
   if (std::ranges::find(kStrategies, scheme.strategy) == kStrategies.end()) {
     weights.unsupported("strategy", checkpoint::quote_name(scheme.strategy) + " is not supported");
   }
-  if (const auto block = weights.numbers("block_structure"); block && block->size() == 2) {
+  const auto within = [](double size) { return size >= 1.0 && size <= static_cast<double>(kLargestPart); };
+  if (const auto block = weights.numbers("block_structure");
+      block && block->size() == 2 && within((*block)[0]) && within((*block)[1])) {
     scheme.block_rows = static_cast<std::int64_t>((*block)[0]);
     scheme.block_cols = static_cast<std::int64_t>((*block)[1]);
   }
@@ -84,34 +90,38 @@ CompressedConfig::CompressedConfig(const JsonFields& quantization) : fields_(qua
     check_format(fields);
     const auto weights = fields.object("weights");
     if (!weights) continue;
-    Group group{scheme_from(name, *weights), {}, false};
+    groups_.push_back({scheme_from(name, *weights), false});
     for (const nlohmann::json& target : value.value("targets", nlohmann::json::array())) {
       if (!target.is_string()) fields.wrong_type("targets", "a list of names");
-      const std::string text = target.get<std::string>();
-      group.all_linears = group.all_linears || is_class(text);
-      if (is_class(text)) continue;
-      try {
-        group.modules.emplace_back(text);
-      } catch (const std::invalid_argument& e) {
-        fields.unsupported("targets", checkpoint::quote_name(text) + ": " + e.what());
-      }
+      add_target(target.get<std::string>(), fields);
     }
-    groups_.push_back(std::move(group));
+  }
+}
+
+void CompressedConfig::add_target(const std::string& target, const JsonFields& fields) {
+  const std::size_t group = groups_.size() - 1;
+  if (is_class(target)) {
+    groups_[group].all_linears = true;
+  } else if (!target.starts_with("re:")) {
+    const auto [known, added] = names_.emplace(target, group);
+    if (!added && known->second != group) {
+      fields.unsupported("targets", fmt::format("the module {} is also a target of {}", checkpoint::quote_name(target),
+                                                groups_[known->second].scheme.group));
+    }
+  } else {
+    try {
+      expressions_.emplace(target, Expression{ModulePattern(target), group});
+    } catch (const std::invalid_argument& e) {
+      fields.unsupported("targets", checkpoint::quote_name(target) + ": " + e.what());
+    }
   }
 }
 
 const CompressedScheme& CompressedConfig::scheme_of(const std::string& module) const {
-  const Group* found = nullptr;
-  for (const Group& group : groups_) {
-    const auto match = [&](const ModulePattern& pattern) { return pattern.matches(module); };
-    if (std::ranges::none_of(group.modules, match)) continue;
-    if (found != nullptr) {
-      fields_.unsupported("config_groups", fmt::format("{} and {} both name the module '{}'", found->scheme.group,
-                                                       group.scheme.group, module));
-    }
-    found = &group;
+  if (const auto named = names_.find(module); named != names_.end()) return groups_[named->second].scheme;
+  for (const auto& [text, expression] : expressions_) {
+    if (expression.pattern.matches(module)) return groups_[expression.group].scheme;
   }
-  if (found != nullptr) return found->scheme;
   const auto by_class = std::ranges::find_if(groups_, &Group::all_linears);
   if (by_class == groups_.end()) {
     fields_.unsupported("config_groups", fmt::format("no group names the module '{}', which is quantized", module));

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -24,18 +27,25 @@ class CompressedConfig {
  public:
   // Throws LoadError (kUnsupported) naming a field whose value cannot be read.
   explicit CompressedConfig(const checkpoint::JsonFields& quantization);
-  // The scheme of a module whose weights are quantized: that of the group with a name or expression for it, else of the
-  // group for its class. Throws LoadError if there is none, or two.
+  // The scheme of a module whose weights are quantized: of the group that has its name; else of the first expression,
+  // by text, that matches; else of the group for its class. Throws LoadError if there is none.
   const CompressedScheme& scheme_of(const std::string& module) const;
 
  private:
   struct Group {
     CompressedScheme scheme;
-    std::vector<ModulePattern> modules;  // names and expressions
-    bool all_linears = false;            // names a class
+    bool all_linears = false;  // names a class
   };
+  struct Expression {
+    ModulePattern pattern;
+    std::size_t group;
+  };
+  void add_target(const std::string& target, const checkpoint::JsonFields& fields);  // of the last group
+
   checkpoint::JsonFields fields_;
   std::vector<Group> groups_;
+  std::map<std::string, std::size_t> names_;       // of modules; the group of each
+  std::map<std::string, Expression> expressions_;  // by text, in order
 };
 
 }  // namespace millrace::model

@@ -113,8 +113,11 @@ void pack_nvfp4(const std::byte* scales, const std::byte* codes, std::byte* to) 
 
 class Nvfp4Rows final : public StoredWeight {
  public:
-  Nvfp4Rows(const StoredTensors& stored, const Float8Tensors& from, float factor) : stored_(stored), from_(from) {
-    format = quant::find_format("nvfp4");
+  // as_values: delivers f32, as blocks of the format do not fit.
+  Nvfp4Rows(const StoredTensors& stored, const Float8Tensors& from, float factor, bool as_values)
+      : stored_(stored), from_(from), as_values_(as_values) {
+    format = quant::find_format(as_values ? "f32" : "nvfp4");
+    if (as_values) tell_slow(stored, from.weight->name);
     tensors = {from.weight, from.scale};
     tensors.insert(tensors.end(), from.others.begin(), from.others.end());
     if (factor != 1.0f) factors = {factor};
@@ -131,6 +134,7 @@ class Nvfp4Rows final : public StoredWeight {
                                i % of_row, e4m3_to_f32(bits)));
     }
     std::byte* to = out.data();
+    if (as_values_) return store_values(scales, codes, to);
     for (std::size_t i = 0; i < scales.size(); i += 4, to += format->block_bytes) {
       pack_nvfp4(scales.data() + i, codes.data() + 8 * i, to);
     }
@@ -143,8 +147,19 @@ class Nvfp4Rows final : public StoredWeight {
   }
 
  private:
+  static void store_values(std::span<const std::byte> scales, std::span<const std::byte> codes, std::byte* to) {
+    constexpr float kE2m1[] = {0.0f, 0.5f, 1.0f, 1.5f, 2.0f, 3.0f, 4.0f, 6.0f};
+    for (std::size_t i = 0; i < codes.size() * 2; ++i, to += sizeof(float)) {
+      const int code = std::to_integer<int>(codes[i / 2]) >> (i % 2 * 4) & 15;
+      const float scale = e4m3_to_f32(std::to_integer<std::uint8_t>(scales[i / 16]));
+      const float value = (code < 8 ? kE2m1[code] : -kE2m1[code - 8]) * scale;
+      std::memcpy(to, &value, sizeof value);
+    }
+  }
+
   StoredTensors stored_;
   Float8Tensors from_;
+  bool as_values_;
 };
 
 }  // namespace
@@ -153,7 +168,7 @@ OpenedMatrix open_float8(const StoredTensors& tensors, const Float8Tensors& stor
   check_matrix(tensors, *stored.weight);
   const std::int64_t rows = stored.weight->shape[0], cols = bytes_of_row(*stored.weight);
   const ScaleBlock block = scale_block(tensors, stored, rows, cols);
-  const int values = block_of_groups(tensors, stored.weight->name, std::gcd(block.cols, cols));
+  const int values = block_of_groups(std::gcd(block.cols, cols));
   GroupMatrix matrix{.rows = rows,
                      .cols = cols,
                      .groups = cols / values,
@@ -201,17 +216,13 @@ OpenedMatrix open_nvfp4(const StoredTensors& tensors, const Float8Tensors& store
     tensors.fail(stored.scale->name, fmt::format("shape {}: expected one scale for every {} columns of [{}, {}]",
                                                  stored.scale->shape.to_string(), kGroupValues, rows, cols));
   }
-  if (cols % kBlockValues != 0) {
-    throw_load_error(ErrorCode::kUnsupported, stored.weight->name,
-                     "{}: tensor '{}': {} columns; only multiples of {} are supported of NVFP4",
-                     tensors.checkpoint().path, stored.weight->name, cols, kBlockValues);
-  }
-  return {rows, cols, std::make_unique<Nvfp4Rows>(tensors, stored, factor)};
+  return {rows, cols, std::make_unique<Nvfp4Rows>(tensors, stored, factor, cols % kBlockValues != 0)};
 }
 
 namespace {
 
 constexpr std::string_view kScaleEndings[] = {".weight_scale_inv", ".weight_scale", ".scale"};
+constexpr std::string_view kFloat8[] = {"F8_E4M3"};
 
 const RawTensor* scale_of(const StoredTensors& tensors, const std::string& module) {
   for (const std::string_view ending : kScaleEndings) {
@@ -246,12 +257,8 @@ class FloatReader final : public MatrixReader {
 
  protected:
   std::vector<std::string> modules() const override {
-    std::vector<std::string> all;
-    for (const std::string_view ending : kScaleEndings) {
-      for (std::string& module : tensors_.stems(ending)) {
-        if (has_module(module)) all.push_back(std::move(module));
-      }
-    }
+    std::vector<std::string> all = tensors_.modules(kScaleEndings, kFloat8);
+    std::erase_if(all, [this](const std::string& module) { return !has_module(module); });
     return all;
   }
   bool has_module(const std::string& module) const override { return has_float_module(tensors_, module); }
@@ -266,11 +273,16 @@ class FloatReader final : public MatrixReader {
 }  // namespace
 
 bool has_float_module(const StoredTensors& tensors, const std::string& module) {
-  return scale_of(tensors, module) != nullptr && weight_of(tensors, module) != nullptr;
+  if (scale_of(tensors, module) == nullptr) return tensors.has_weight(module, kFloat8);
+  return weight_of(tensors, module) != nullptr;
 }
 
 OpenedMatrix open_float_module(const StoredTensors& tensors, const std::string& module, const ScaleBlock& block) {
   const RawTensor *scale = scale_of(tensors, module), *weight = weight_of(tensors, module);
+  if (scale == nullptr) {
+    const bool inverse = !tensors.stems(kScaleEndings[0]).empty();  // as other modules have it
+    tensors.fail(module + std::string(kScaleEndings[inverse ? 0 : 1]), "missing: the scales of " + weight->name);
+  }
   const Float8Tensors stored{weight, scale, block,
                              tensors_of(tensors, module,
                                         {"input_scale", "activation_scale", "input_scale_ub", "input_global_scale",

@@ -35,10 +35,10 @@ OpenedMatrix open_float8(const StoredTensors& tensors, const Float8Tensors& stor
 OpenedMatrix open_mxfp4(const StoredTensors& tensors, const Float8Tensors& stored);
 
 // The same codes with e4m3 scales F8_E4M3 or U8 [rows, cols / 16] that are not negative, and a factor of the whole
-// matrix, which products are multiplied with at their end. Delivers nvfp4; cols is a multiple of 64.
+// matrix, which products are multiplied with at their end. Delivers nvfp4, or f32 unless cols is a multiple of 64.
 OpenedMatrix open_nvfp4(const StoredTensors& tensors, const Float8Tensors& stored, float factor);
 
-// Whether <module>.weight or .weight_packed has a scale beside it as these formats have.
+// Whether <module>.weight or .weight_packed has a scale beside it as these formats have, or is F8_E4M3 and needs one.
 bool has_float_module(const StoredTensors& tensors, const std::string& module);
 // Opens it: by the dtypes of the two tensors, F8_E4M3 with any scale as open_float8() says, U8 with exponents mxfp4,
 // with F8_E4M3 nvfp4, whose factor is <module>.weight_scale_2, or 1 / <module>.weight_global_scale.

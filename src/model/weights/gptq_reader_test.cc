@@ -74,8 +74,8 @@ TEST(GptqWeight, TakesTheFormatThatSaysTheSame) {
 
 TEST(GptqWeight, NamesATensorThatIsMissing) {
   const std::string name = kName;
-  for (const auto& [tensor, message] : {std::pair{".qzeros", "missing; expected int32 [3, 8]"},
-                                        {".scales", "expected a tensor [groups, 64]"},
+  for (const auto& [tensor, message] : {std::pair{".qzeros", "missing; expected I32 [3, 8]"},
+                                        {".scales", "missing; expected F16, BF16 or F32 [groups, 64]"},
                                         {".g_idx", "missing: the order of the columns is not known"}}) {
     Broken broken;
     std::string other = name + tensor;
@@ -132,9 +132,9 @@ TEST(GptqWeight, TakesTheConfigurationFromAFileOfItsOwn) {
   wrong.set_quantization_apart();
   EXPECT_EQ(wrong.outcome(), "d/quantize_config.json: bits: 6 is not supported, only 2, 3, 4 and 8");
   Broken other;
-  other.quantization()["quant_method"] = "awq";
+  other.quantization()["quant_method"] = "aqlm";
   other.set_quantization_apart();
-  EXPECT_NE(other.outcome().find("d/quantize_config.json: quant_method: quantized safetensors of quant_method 'awq'"),
+  EXPECT_NE(other.outcome().find("d/quantize_config.json: quant_method: quantized safetensors of quant_method 'aqlm'"),
             std::string::npos)
       << other.outcome();
   // config.json counts where it says something.

@@ -31,11 +31,11 @@ std::int64_t columns_of(const StoredTensors& stored, const std::string& module, 
   return order != nullptr ? order->shape.elements() : codes[0] * kGptqWord / bits;
 }
 
-// The rules' bits if qweight and qzeros fit them, else others that they fit; 0 if none do.
+// The rules' bits if qweight and qzeros, if there are any, fit them, else others that they fit; 0 if none do.
 int bits_of(const StoredTensors& stored, const std::string& module, const Shape& codes, const GptqRules& rules) {
   const RawTensor* zeros = stored.find(module + ".qzeros");
   const auto fits = [&](int bits) {
-    if (zeros == nullptr || zeros->shape.rank() != 2 || zeros->shape[1] != words_of(codes[1], bits)) return false;
+    if (zeros != nullptr && (zeros->shape.rank() != 2 || zeros->shape[1] != words_of(codes[1], bits))) return false;
     return codes[0] == words_of(columns_of(stored, module, codes, bits), bits);
   };
   if (fits(static_cast<int>(rules.bits))) return static_cast<int>(rules.bits);
@@ -64,6 +64,13 @@ GptqTensors::GptqTensors(const StoredTensors& tensors, const std::string& name, 
   if (cols % kGptqWord != 0) {
     throw_load_error(ErrorCode::kUnsupported, codes->name, "{}: tensor '{}': {} columns; only multiples of {} are read",
                      stored.checkpoint().path, codes->name, cols, kGptqWord);
+  }
+  if (rules.strict && bits != rules.bits) {
+    stored.fail(codes->name, fmt::format("shape {}: codes of {} bits, but the configuration says {} of '{}'",
+                                         codes->shape.to_string(), bits, rules.bits, module));
+  }
+  if (stored.find(module + ".scales") == nullptr) {
+    stored.fail(module + ".scales", fmt::format("missing; expected F16, BF16 or F32 [groups, {}]", rows));
   }
   scales = &stored.require(module + ".scales", kNumberDtypes);
   if (scales->shape.rank() != 2 || scales->shape[1] != rows) {
@@ -130,13 +137,28 @@ std::vector<std::uint32_t> read_groups(const GptqTensors& tensors, const GptqRul
   return group;
 }
 
+namespace {
+
+// Groups of one size may have any; of different ones, formats need blocks that divide all.
+void check_members(const GptqTensors& tensors, const std::vector<std::int64_t>& members) {
+  const auto uneven = [&](std::int64_t n) { return quant::largest_group(n) == 0 && n != 0; };
+  const auto other = std::ranges::find_if(members, uneven);
+  if (other == members.end() || std::ranges::all_of(members, [&](std::int64_t n) { return n == members[0]; })) return;
+  const std::string& name = tensors.group_of != nullptr ? tensors.group_of->name : tensors.scales->name;
+  throw_load_error(ErrorCode::kUnsupported, name,
+                   "{}: tensor '{}': group {} has {} columns; only multiples of 32 are supported",
+                   tensors.stored.checkpoint().path, name, other - members.begin(), *other);
+}
+
+}  // namespace
+
 OpenedMatrix open_gptq_matrix(const GptqTensors& tensors, const GptqRules& rules, bool& contradict) {
   const std::vector<std::uint32_t> groups = read_groups(tensors, rules);
   std::vector<std::int64_t> members(static_cast<std::size_t>(tensors.groups));
   for (const std::uint32_t g : groups) ++members[g];
   const std::int64_t columns =
       std::accumulate(members.begin(), members.end(), std::int64_t{0}, std::gcd<std::int64_t, std::int64_t>);
-  const std::string& name = tensors.group_of != nullptr ? tensors.group_of->name : tensors.scales->name;
+  check_members(tensors, members);
   GptqZeroPoints zeros = read_zero_points(tensors, rules);
   contradict = zeros.contradict;
   GroupMatrix matrix{
@@ -144,7 +166,7 @@ OpenedMatrix open_gptq_matrix(const GptqTensors& tensors, const GptqRules& rules
       .cols = tensors.cols,
       .groups = tensors.groups,
       .spec = {.bits = tensors.bits,
-               .values = block_of_groups(tensors.stored, name, columns),
+               .values = block_of_groups(columns),
                .offset = zeros.values.empty() ? quant::GroupOffset::kNone : quant::GroupOffset::kZeroPoint,
                .number = number_type(*tensors.scales)},
       .order = {},

@@ -17,6 +17,7 @@ struct GptqRules {
   bool ordered = false;         // g_idx, which must exist, assigns columns to groups (desc_act)
   std::int64_t bits = 4;        // for matrices whose shapes allow several
   std::int64_t group_size = 0;  // columns of a group in most matrices; -1: one group
+  bool strict = false;          // codes of other bits are an error
 };
 
 // The tensors of one GPTQ matrix: <module>.qweight i32 [cols * bits / 32, rows], .qzeros i32 [groups, rows * bits /

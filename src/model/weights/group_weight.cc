@@ -7,16 +7,46 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/log.h"
 
 namespace millrace::model {
 namespace {
 
 using checkpoint::RawTensor;
 
+constexpr std::int64_t kLargestBlock = 1 << 20;
+
+// What unpacking the format of the spec gives.
+void store_values(const quant::GroupSpec& spec, const quant::GroupHeader& header, std::span<const std::uint8_t> codes,
+                  std::byte* to) {
+  const float scale = quant::stored_number(spec.number, header.scale);
+  const float minimum = quant::stored_number(spec.number, header.minimum);
+  const int zero = spec.offset == quant::GroupOffset::kZeroPoint ? header.zero_point : 1 << (spec.bits - 1);
+  for (const std::uint8_t code : codes) {
+    float value = scale;
+    if (spec.codes == quant::GroupCodes::kE4m3) {
+      value *= e4m3_to_f32(code);
+    } else if (spec.codes != quant::GroupCodes::kInteger) {
+      value *= quant::group_levels(spec.codes)[code];
+    } else if (spec.offset == quant::GroupOffset::kMinimum) {
+      value = value * static_cast<float>(code) + minimum;
+    } else {
+      value *= static_cast<float>(code - zero);
+    }
+    std::memcpy(to, &value, sizeof value);
+    to += sizeof value;
+  }
+}
+
 class GroupWeight final : public StoredWeight {
  public:
   GroupWeight(const StoredTensors& stored, GroupMatrix matrix) : stored_(stored), matrix_(std::move(matrix)) {
     format = quant::find_group_format(matrix_.spec);
+    as_values_ = format == nullptr;
+    if (as_values_) {
+      format = quant::find_format("f32");
+      tell_slow(stored_, matrix_.scales_name);
+    }
     columns = matrix_.order;
     tensors = matrix_.tensors;
   }
@@ -25,15 +55,23 @@ class GroupWeight final : public StoredWeight {
     const auto cols = static_cast<std::size_t>(matrix_.cols), block = static_cast<std::size_t>(matrix_.spec.values);
     std::vector<std::uint8_t> codes(static_cast<std::size_t>(count) * cols), sorted(columns.size());
     matrix_.codes->read(first, count, codes.data());
+    if (matrix_.added != 0) {
+      for (std::uint8_t& code : codes) code = static_cast<std::uint8_t>(code + matrix_.added);
+    }
+    const std::size_t block_bytes = as_values_ ? block * sizeof(float) : static_cast<std::size_t>(format->block_bytes);
     std::byte* to = out.data();
     for (std::int64_t r = 0; r < count; ++r) {
       const std::uint8_t* row = codes.data() + static_cast<std::size_t>(r) * cols;
       for (std::size_t j = 0; j < columns.size(); ++j) sorted[j] = row[columns[j]];
       if (!columns.empty()) row = sorted.data();
-      for (std::size_t b = 0; b < cols / block; ++b, to += format->block_bytes) {
+      for (std::size_t b = 0; b < cols / block; ++b, to += block_bytes) {
         const quant::GroupHeader header = header_of(first + r, b);
         check(header, first + r, b, {row + b * block, block});
-        quant::store_group(matrix_.spec, header, row + b * block, to);
+        if (as_values_) {
+          store_values(matrix_.spec, header, {row + b * block, block}, to);
+        } else {
+          quant::store_group(matrix_.spec, header, row + b * block, to);
+        }
       }
     }
   }
@@ -86,11 +124,13 @@ class GroupWeight final : public StoredWeight {
   }
   void check_floats(std::int64_t row, std::span<const std::uint8_t> codes) const {
     const auto nan = std::ranges::find_if(codes, [](std::uint8_t code) { return (code & 0x7f) == 0x7f; });
-    if (nan != codes.end()) stored_.fail(tensors.front()->name, fmt::format("a number of row {} is NaN ({:#04x})", row, *nan));
+    if (nan != codes.end())
+      stored_.fail(tensors.front()->name, fmt::format("a number of row {} is NaN ({:#04x})", row, *nan));
   }
 
   StoredTensors stored_;
   GroupMatrix matrix_;
+  bool as_values_ = false;  // in f32
   mutable std::once_flag loaded_;
   mutable GroupNumbers numbers_;
 };
@@ -101,11 +141,16 @@ std::unique_ptr<StoredWeight> group_weight(const StoredTensors& tensors, GroupMa
   return std::make_unique<GroupWeight>(tensors, std::move(matrix));
 }
 
-int block_of_groups(const StoredTensors& tensors, const std::string& name, std::int64_t columns) {
-  if (const int block = quant::largest_group(columns); block > 0) return block;
-  throw_load_error(ErrorCode::kUnsupported, name,
-                   "{}: tensor '{}': groups of {} columns; only multiples of 32 are supported",
-                   tensors.checkpoint().path, name, columns);
+void tell_slow(const StoredTensors& tensors, const std::string& name) {
+  if (!tensors.first_time()) return;
+  log::info("{}: '{}' has groups that fit no kernel: such weights are computed as f32, slowly",
+            tensors.checkpoint().path, name);
+}
+
+int block_of_groups(std::int64_t columns) noexcept {
+  const int block = quant::largest_group(columns);
+  if (block > 0) return block;
+  return columns <= kLargestBlock ? static_cast<int>(columns) : 1;
 }
 
 DType number_type(const RawTensor& tensor) noexcept {

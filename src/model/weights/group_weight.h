@@ -23,24 +23,28 @@ struct GroupNumbers {
 
 struct GroupMatrix {
   std::int64_t rows = 0, cols = 0, groups = 0;  // groups of a row
-  quant::GroupSpec spec;                        // `values` divides every group
+  quant::GroupSpec spec;                        // `values`, of any size, divides every group
   std::vector<std::int32_t> order;              // StoredWeight::columns
   std::vector<std::int32_t> group_of_block;     // of `values` columns each, in that order; empty: groups of equal size
   std::unique_ptr<CodeSource> codes;
   // Called once, at the first read().
   std::function<GroupNumbers()> numbers;
   std::string scales_name;  // for errors
+  std::uint8_t added = 0;   // to each code: 64 makes those of 7 bits codes of 8
   // All tensors; the first one has the codes. Those of `by_row` are read row by row, as ranges() says, by
   // [rows, groups] or, with groups_first, by [groups, rows]; all others are read whole.
   std::vector<const checkpoint::RawTensor*> tensors, by_row;
   bool groups_first = false;
 };
 
-// Delivers the format of the spec. Throws LoadError where a scale is 0 and a code of its group is not that of 0.
+// Delivers the format of the spec or, where there is none, f32: the same values, which take more memory and time.
+// Throws LoadError where a scale is 0 and a code of its group is not that of 0.
 std::unique_ptr<StoredWeight> group_weight(const StoredTensors& tensors, GroupMatrix matrix);
 
-// The block size for groups of so many columns; throws LoadError naming the tensor if there is none.
-int block_of_groups(const StoredTensors& tensors, const std::string& name, std::int64_t columns);
+// Says once a checkpoint that weights are computed as f32.
+void tell_slow(const StoredTensors& tensors, const std::string& name);
+// The block size for groups of so many columns: that of a format, or one that none has.
+int block_of_groups(std::int64_t columns) noexcept;
 // The number type of a tensor of scales, F16, BF16 or F32.
 DType number_type(const checkpoint::RawTensor& tensor) noexcept;
 // Its values as bits [rows][groups], from [rows, groups] or, with groups_first, [groups, rows]. Throws LoadError naming

@@ -18,8 +18,9 @@ std::int64_t groups_of(const StoredTensors& tensors, const IntegerTensors& store
   const bool fits = shape.rank() >= 1 && shape.rank() <= 2 && shape[0] == stored.rows;
   const std::int64_t groups = fits ? shape.elements() / stored.rows : 0;
   if (groups > 0 && stored.cols % groups == 0) return groups;
-  tensors.fail(stored.scales->name, fmt::format("shape {}: expected [{}, groups] with {} columns in groups of equal size",
-                                                shape.to_string(), stored.rows, stored.cols));
+  tensors.fail(stored.scales->name,
+               fmt::format("shape {}: expected [{}, groups] with {} columns in groups of equal size", shape.to_string(),
+                           stored.rows, stored.cols));
 }
 
 std::vector<std::uint32_t> scale_bits(const StoredTensors& tensors, const IntegerTensors& stored, std::int64_t groups) {
@@ -76,7 +77,7 @@ void sort_columns(const StoredTensors& tensors, const RawTensor& group_of, Group
   }
   std::int64_t columns = 0;
   for (const std::int64_t n : members) columns = std::gcd(columns, n);
-  matrix.spec.values = block_of_groups(tensors, group_of.name, columns);
+  matrix.spec.values = block_of_groups(columns);
   std::vector<std::int32_t> order(groups.size());
   std::iota(order.begin(), order.end(), 0);
   std::ranges::stable_sort(order, {}, [&](std::int32_t c) { return groups[static_cast<std::size_t>(c)]; });
@@ -89,7 +90,8 @@ void sort_columns(const StoredTensors& tensors, const RawTensor& group_of, Group
 void check_zeros(const StoredTensors& tensors, const IntegerTensors& stored, std::int64_t groups) {
   const RawTensor& zeros = *stored.zero_points;
   const std::int64_t bits = stored.order.bits, of_word = 32 / bits;
-  const std::int64_t lines = stored.order.whole_words ? (stored.rows + of_word - 1) / of_word : (stored.rows * bits + 31) / 32;
+  const std::int64_t lines =
+      stored.order.whole_words ? (stored.rows + of_word - 1) / of_word : (stored.rows * bits + 31) / 32;
   const Shape expected{stored.packed_zeros ? lines : stored.rows, groups};
   const bool one = !stored.packed_zeros && zeros.shape.elements() == 1 && groups == 1;
   if (one || zeros.shape == expected || (groups == 1 && zeros.shape == Shape{expected[0]})) return;
@@ -114,7 +116,11 @@ OpenedMatrix open_integers(const StoredTensors& tensors, const IntegerTensors& s
                      .groups_first = false};
   if (stored.scales->shape.elements() > 1) matrix.by_row.push_back(stored.scales);
   if (stored.minima != nullptr) {
-    static_cast<void>(tensors.require(stored.minima->name, {dtype_of(*stored.scales)}, stored.scales->shape));
+    if (dtype_of(*stored.minima) != dtype_of(*stored.scales) || stored.minima->shape != stored.scales->shape) {
+      tensors.fail(stored.minima->name, fmt::format("{} {}; expected {} {}, as {}", dtype_of(*stored.minima),
+                                                    stored.minima->shape.to_string(), dtype_of(*stored.scales),
+                                                    stored.scales->shape.to_string(), stored.scales->name));
+    }
     matrix.spec.offset = quant::GroupOffset::kMinimum;
     matrix.tensors.push_back(stored.minima);
     if (stored.scales->shape.elements() > 1) matrix.by_row.push_back(stored.minima);
@@ -129,7 +135,11 @@ OpenedMatrix open_integers(const StoredTensors& tensors, const IntegerTensors& s
     matrix.tensors.push_back(stored.group_of);
     sort_columns(tensors, *stored.group_of, matrix);
   } else {
-    matrix.spec.values = block_of_groups(tensors, stored.scales->name, stored.cols / groups);
+    matrix.spec.values = block_of_groups(stored.cols / groups);
+  }
+  if (stored.order.bits == 7) {
+    matrix.spec.bits = 8;
+    if (matrix.spec.offset == quant::GroupOffset::kNone) matrix.added = 64;
   }
   matrix.tensors.insert(matrix.tensors.end(), stored.others.begin(), stored.others.end());
   matrix.numbers = [tensors, stored, groups] {

@@ -15,10 +15,10 @@ struct IntegerTensors {
   CodeOrder order;
   const checkpoint::RawTensor* minima = nullptr;       // like scales
   const checkpoint::RawTensor* zero_points = nullptr;  // I8 [rows, groups], signed: 2^(bits - 1) less than the code
-  bool packed_zeros = false;                           // I32: streams of codes down the rows, [rows * bits / 32, groups]
-  const checkpoint::RawTensor* group_of = nullptr;     // I32 [cols]: the group of each column
-  float scale_factor = 1.0f;                           // of F32 scales
-  std::vector<const checkpoint::RawTensor*> others;    // belong to the module and say nothing of the weight
+  bool packed_zeros = false;                         // I32: streams of codes down the rows, [rows * bits / 32, groups]
+  const checkpoint::RawTensor* group_of = nullptr;   // I32 [cols]: the group of each column
+  float scale_factor = 1.0f;                         // of F32 scales
+  std::vector<const checkpoint::RawTensor*> others;  // belong to the module and say nothing of the weight
 };
 
 // Throws LoadError naming a tensor whose shape does not fit the others, or a group that does not exist.

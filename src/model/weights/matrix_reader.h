@@ -23,6 +23,9 @@ class MatrixReader : public WeightReader {
   std::unique_ptr<StoredWeight> open(const std::string& name, const MatrixShape& shape) const final;
   std::vector<MatrixInfo> matrices() const final;
 
+ private:
+  OpenedMatrix open_checked(const std::string& module) const;
+
  protected:
   explicit MatrixReader(const checkpoint::Checkpoint& checkpoint) : tensors_(checkpoint) {}
   // The modules that have quantized weights.

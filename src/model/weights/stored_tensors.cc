@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <set>
 
 #include "base/error.h"
 
@@ -11,11 +12,23 @@ namespace {
 
 using checkpoint::RawTensor;
 
+constexpr std::string_view kWeightEnding = ".weight";
+
 template <typename Stored>
 std::vector<std::int64_t> widened(std::span<const std::byte> raw) {
   std::vector<Stored> values(raw.size() / sizeof(Stored));
   std::memcpy(values.data(), raw.data(), values.size() * sizeof(Stored));
   return {values.begin(), values.end()};
+}
+
+bool contains(const Dtypes& list, std::string_view text) noexcept {
+  return std::ranges::find(list.names, text) != list.names.end();
+}
+
+std::string listed(const Dtypes& list) {
+  std::string text;
+  for (const std::string_view one : list.names) text += (text.empty() ? "" : " or ") + std::string(one);
+  return text;
 }
 
 // 2^(bits - 127); 255 is NaN.
@@ -33,17 +46,16 @@ const RawTensor* StoredTensors::find(const std::string& name) const {
 }
 
 const RawTensor& StoredTensors::require(const std::string& name, const Dtypes& dtypes) const {
-  std::string wanted;
-  for (const std::string_view dtype : dtypes.names) wanted += (wanted.empty() ? "" : " or ") + std::string(dtype);
   const RawTensor* tensor = find(name);
-  if (tensor == nullptr) fail(name, "missing; expected " + wanted);
-  if (std::ranges::find(dtypes.names, dtype_of(*tensor)) == dtypes.names.end()) {
-    fail(name, fmt::format("{}; expected {}", dtype_of(*tensor), wanted));
+  if (tensor == nullptr) fail(name, "missing; expected " + listed(dtypes));
+  if (!contains(dtypes, dtype_of(*tensor))) {
+    fail(name, fmt::format("{}; expected {}", dtype_of(*tensor), listed(dtypes)));
   }
   return *tensor;
 }
 
 const RawTensor& StoredTensors::require(const std::string& name, const Dtypes& dtypes, const Shape& shape) const {
+  if (find(name) == nullptr) fail(name, fmt::format("missing; expected {} {}", listed(dtypes), shape.to_string()));
   const RawTensor& tensor = require(name, dtypes);
   if (tensor.shape != shape) {
     fail(name, fmt::format("shape {}; expected {}", tensor.shape.to_string(), shape.to_string()));
@@ -74,8 +86,29 @@ std::vector<float> StoredTensors::floats(const RawTensor& tensor) const {
                            [](std::byte b) { return e8m0_to_f32(std::to_integer<std::uint8_t>(b)); });
   }
   const auto bad = std::ranges::find_if(values, [](float value) { return !std::isfinite(value); });
-  if (bad != values.end()) fail(tensor.name, fmt::format("value {} is {}", bad - values.begin(), *bad));
-  return values;
+  if (bad == values.end()) return values;
+  const auto at = bad - values.begin();
+  if (tensor.format == nullptr) fail(tensor.name, fmt::format("exponent {} is 255: NaN", at));
+  fail(tensor.name, fmt::format("value {} is {}", at, *bad));
+}
+
+bool StoredTensors::has_weight(const std::string& module, const Dtypes& dtypes) const {
+  const RawTensor* weight = find(module + std::string(kWeightEnding));
+  return weight != nullptr && weight->shape.rank() == 2 && contains(dtypes, dtype_of(*weight));
+}
+
+std::vector<std::string> StoredTensors::modules(const Dtypes& endings, const Dtypes& weights) const {
+  std::set<std::string> all;
+  const auto add = [&](const RawTensor& tensor) {
+    for (const std::string_view ending : endings.names) {
+      if (std::string stem = stem_of(tensor.name, ending); !stem.empty()) all.insert(std::move(stem));
+    }
+    std::string module = stem_of(tensor.name, kWeightEnding);
+    if (!module.empty() && has_weight(module, weights)) all.insert(std::move(module));
+  };
+  for (const RawTensor& tensor : checkpoint_->tensors) add(tensor);
+  for (const checkpoint::IntegerTensor& one : checkpoint_->integers) add(one.tensor);
+  return {all.begin(), all.end()};
 }
 
 std::vector<std::int64_t> StoredTensors::integers(const RawTensor& tensor) const {

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,7 +19,7 @@ namespace millrace::model {
 // The safetensors dtype of a tensor: "I32", "F16", "F8_E4M3".
 std::string_view dtype_of(const checkpoint::RawTensor& tensor) noexcept;
 
-// A list of dtypes, written in place or kept in an array.
+// A list of dtypes, or of other short texts, written in place or kept in an array.
 struct Dtypes {
   Dtypes(std::initializer_list<std::string_view> list) : names(list.begin(), list.size()) {}  // outlives the call
   template <std::size_t n>
@@ -29,7 +31,8 @@ inline constexpr std::string_view kNumberDtypes[] = {"F16", "BF16", "F32"};
 
 class StoredTensors {
  public:
-  explicit StoredTensors(const checkpoint::Checkpoint& checkpoint) : checkpoint_(&checkpoint) {}
+  explicit StoredTensors(const checkpoint::Checkpoint& checkpoint)
+      : checkpoint_(&checkpoint), told_(std::make_shared<std::atomic_flag>()) {}
 
   // Null if there is none of that name.
   const checkpoint::RawTensor* find(const std::string& name) const;
@@ -46,9 +49,16 @@ class StoredTensors {
   const checkpoint::Checkpoint& checkpoint() const noexcept { return *checkpoint_; }
   // The names of tensors that end so, without the ending.
   std::vector<std::string> stems(std::string_view ending) const;
+  // Whether <module>.weight is a matrix of one of these dtypes.
+  bool has_weight(const std::string& module, const Dtypes& dtypes) const;
+  // The modules that have a tensor <module><ending>, or such a weight; each once.
+  std::vector<std::string> modules(const Dtypes& endings, const Dtypes& weights) const;
+  // True in the first call to it or to a copy of it.
+  bool first_time() const { return !told_->test_and_set(); }
 
  private:
   const checkpoint::Checkpoint* checkpoint_;
+  std::shared_ptr<std::atomic_flag> told_;
 };
 
 // `name` without `ending`; empty if it ends otherwise.

@@ -21,15 +21,8 @@ class BitnetReader final : public MatrixReader {
   BitnetReader(const Checkpoint& checkpoint, bool multiplies) : MatrixReader(checkpoint), multiplies_(multiplies) {}
 
  protected:
-  std::vector<std::string> modules() const override {
-    std::vector<std::string> all = tensors_.stems(".weight_scale");
-    std::erase_if(all, [this](const std::string& module) { return !has_module(module); });
-    return all;
-  }
-  bool has_module(const std::string& module) const override {
-    const RawTensor* weight = tensors_.find(module + ".weight");
-    return weight != nullptr && dtype_of(*weight) == "U8" && tensors_.find(module + ".weight_scale") != nullptr;
-  }
+  std::vector<std::string> modules() const override { return tensors_.modules({}, {"U8"}); }
+  bool has_module(const std::string& module) const override { return tensors_.has_weight(module, {"U8"}); }
   OpenedMatrix open_module(const std::string& module) const override {
     const RawTensor& codes = tensors_.require(module + ".weight", {"U8"});
     const RawTensor& scale = tensors_.require(module + ".weight_scale", kNumberDtypes);
@@ -42,7 +35,7 @@ class BitnetReader final : public MatrixReader {
                        .cols = cols,
                        .groups = 1,
                        .spec = {.bits = 2,
-                                .values = block_of_groups(tensors_, codes.name, cols),
+                                .values = block_of_groups(cols),
                                 .offset = quant::GroupOffset::kZeroPoint,
                                 .number = DType::kF32},
                        .order = {},

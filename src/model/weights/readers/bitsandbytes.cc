@@ -10,6 +10,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "checkpoint/quote_name.h"
 #include "model/weights/float_matrix.h"
 #include "model/weights/integer_matrix.h"
 
@@ -22,6 +23,7 @@ using checkpoint::RawTensor;
 
 constexpr std::string_view kBnbMethod = "bitsandbytes", kBnbAbsmax = ".weight.absmax", kBnbScb = ".SCB";
 constexpr std::size_t kNestedCodes = 256;
+constexpr std::int64_t kMostBnb = 1 << 30;  // rows, columns, values of a block
 
 struct BnbState {
   quant::GroupCodes codes = quant::GroupCodes::kNf4;
@@ -36,24 +38,29 @@ class BnbReader final : public MatrixReader {
   explicit BnbReader(const Checkpoint& checkpoint) : MatrixReader(checkpoint) {}
 
  protected:
-  std::vector<std::string> modules() const override {
-    std::vector<std::string> all = tensors_.stems(kBnbAbsmax);
-    for (std::string& module : tensors_.stems(kBnbScb)) all.push_back(std::move(module));
-    return all;
-  }
+  std::vector<std::string> modules() const override { return tensors_.modules({kBnbAbsmax, kBnbScb}, {"I8"}); }
   bool has_module(const std::string& module) const override {
-    return tensors_.find(module + std::string(kBnbAbsmax)) != nullptr ||
-           tensors_.find(module + std::string(kBnbScb)) != nullptr;
+    return tensors_.find(module + std::string(kBnbAbsmax)) != nullptr || is_bytes(module);
   }
   OpenedMatrix open_module(const std::string& module) const override {
-    return tensors_.find(module + std::string(kBnbScb)) != nullptr ? open_bytes(module) : open_levels(module);
+    return is_bytes(module) ? open_bytes(module) : open_levels(module);
   }
 
  private:
+  bool is_bytes(const std::string& module) const {
+    return tensors_.find(module + std::string(kBnbScb)) != nullptr || tensors_.has_weight(module, {"I8"});
+  }
   OpenedMatrix open_bytes(const std::string& module) const {
     const RawTensor& weight = tensors_.require(module + ".weight", {"I8"});
     if (weight.shape.rank() != 2) {
       tensors_.fail(weight.name, fmt::format("shape {}: expected two dimensions", weight.shape.to_string()));
+    }
+    if (const RawTensor* order = tensors_.find(module + ".weight_format")) {
+      const std::vector<std::int64_t> format = tensors_.integers(*order);
+      if (format.size() != 1 || format[0] != 0) {
+        tensors_.fail(order->name,
+                      fmt::format("{}: codes in the order of a GPU's kernel; only 0, row by row, is read", format[0]));
+      }
     }
     return open_integers(tensors_, {.rows = weight.shape[0],
                                     .cols = weight.shape[1],
@@ -79,20 +86,31 @@ class BnbReader final : public MatrixReader {
                                             reinterpret_cast<const char*>(raw.data()) + raw.size(), nullptr, false);
     if (!json.is_object()) tensors_.fail(state.tensor->name, "no JSON object");
     const JsonFields fields(state.tensor->name, json);
+    const std::string type = fields.text("quant_type").value_or("");
+    if (type != ending_of(state.codes)) {
+      tensors_.fail(state.tensor->name,
+                    "quant_type " + checkpoint::quote_name(type) + ": nf4 or fp4 expected, as in its name");
+    }
     const auto shape = fields.numbers("shape");
-    if (!shape || shape->size() != 2) tensors_.fail(state.tensor->name, "shape: two numbers expected");
+    const auto outside = [](double dim) { return dim < 1.0 || dim > kMostBnb; };
+    if (!shape || shape->size() != 2 || std::ranges::any_of(*shape, outside)) {
+      tensors_.fail(state.tensor->name, "shape: two numbers from 1 on expected");
+    }
     state.rows = static_cast<std::int64_t>((*shape)[0]);
     state.cols = static_cast<std::int64_t>((*shape)[1]);
-    state.block = fields.integer("blocksize").value_or(0);
-    if (state.rows < 1 || state.cols < 1 || state.block < 1) {
-      tensors_.fail(state.tensor->name, fmt::format("shape [{}, {}] and blocksize {}: 1 or more expected", state.rows,
-                                                    state.cols, state.block));
-    }
+    state.block = required_block(fields, "blocksize");
     if (fields.find("nested_blocksize") == nullptr) return state;
-    state.nested_block = fields.integer("nested_blocksize").value_or(0);
+    state.nested_block = required_block(fields, "nested_blocksize");
     state.nested_offset = static_cast<float>(fields.number("nested_offset").value_or(0.0));
-    if (state.nested_block < 1) tensors_.fail(state.tensor->name, "nested_blocksize: 1 or more expected");
     return state;
+  }
+  static std::string_view ending_of(quant::GroupCodes codes) noexcept {
+    return codes == quant::GroupCodes::kNf4 ? "nf4" : "fp4";
+  }
+  static std::int64_t required_block(const JsonFields& fields, std::string_view key) {
+    const std::int64_t block = fields.integer(key).value_or(0);
+    if (block < 1 || block > kMostBnb) fields.unsupported(key, fmt::format("{}; 1 or more expected", block));
+    return block;
   }
 
   // The tensor has so many values; its shape does not matter.
@@ -111,8 +129,8 @@ class BnbReader final : public MatrixReader {
     const auto expected = quant::group_levels(state.codes);
     for (std::size_t i = 0; i < levels.size(); ++i) {
       if (levels[i] == expected[i]) continue;
-      tensors_.fail(map.name, fmt::format("level {} is {}, not {} as in {}", i, levels[i], expected[i],
-                                          state.codes == quant::GroupCodes::kNf4 ? "nf4" : "fp4"));
+      tensors_.fail(map.name,
+                    fmt::format("level {} is {}, not {} as in {}", i, levels[i], expected[i], ending_of(state.codes)));
     }
   }
 
@@ -128,7 +146,7 @@ class BnbReader final : public MatrixReader {
     check_levels(weight, state);
     const RawTensor& absmax =
         require_values(weight + ".absmax", {state.nested_block > 0 ? "U8" : "F32"}, blocks, state);
-    const int block = block_of_groups(tensors_, weight, std::gcd(state.block, state.cols));
+    const int block = block_of_groups(std::gcd(state.block, state.cols));
     GroupMatrix matrix{
         .rows = state.rows,
         .cols = state.cols,

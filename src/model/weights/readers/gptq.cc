@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "model/weights/awq_reader.h"
 #include "model/weights/gptq_tensors.h"
 
 namespace millrace::model::weights::readers {
@@ -50,7 +51,7 @@ GptqRules gptq_rules(const JsonFields& quantization) {
   rules.symmetric = quantization.boolean("sym").value_or(true);
   rules.ordered = quantization.boolean("desc_act").value_or(false);
   rules.bits = quantization.integer("bits").value_or(rules.bits);
-  rules.group_size = quantization.integer("group_size").value_or(rules.group_size);
+  if (const auto size = quantization.integer("group_size")) rules.group_size = checked_group_size(quantization, *size);
   return rules;
 }
 
