@@ -16,7 +16,9 @@ struct ModelConfig {
   std::string device = "cpu";  // a device that `millrace serve --help` lists
   int threads = 0;             // worker threads, [0, 1024]; 0 = as many as CPU affinity and the cgroup quota allow
   std::string cpu_isa = {};    // "scalar", "avx2", "avx_vnni", "avx512_vnni", "avx512_bf16"; "" = the best
-  std::string kv_cache_dtype = "bf16";    // "bf16", "f16", "f32", "int8"
+  // "bf16", "f16", "f32", "int8", "fp8_e4m3", "k8v4", "int4" (docs/kv.md)
+  std::string kv_cache_dtype = "bf16";
+  std::string kv_exceptions = {};         // layers stored otherwise: "0-1:bf16,5:int8"; "" = none
   std::string kv_layout = "paged32";      // "paged32", "token", "vector16"
   std::int64_t block_size = 0;            // tokens of a page, [0, 1024]; 0 = the layout's default
   std::string matmul_precision = "auto";  // "auto", "int8x2", "bf16", "f32"

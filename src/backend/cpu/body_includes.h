@@ -15,7 +15,9 @@
 #include <immintrin.h>
 #endif
 
+#include "backend/cpu/head_rotation.h"
 #include "backend/cpu/kernels.h"
+#include "backend/cpu/kv_codes.h"
 #include "backend/cpu/pack.h"
 #include "tensor/dtype.h"
 
