@@ -19,7 +19,7 @@ namespace {
 constexpr double kProbeSeconds = 0.2;
 
 struct Case {
-  DType type = DType::kBF16;
+  std::string_view encoding = "bf16";
   const char* layout = "paged32";
   std::int64_t head_dim = 128, keys = 16384, rows = 1;
   std::int64_t value_dim = 0;  // 0 = head_dim
@@ -33,7 +33,7 @@ std::int64_t value_dim_of(const Case& c) { return c.value_dim > 0 ? c.value_dim 
 void attend(benchmark::State& state, const Case& c) {
   static const std::unique_ptr<Backend> cpu = cpu::make_cpu_backend({}).or_throw();
   const cpu::KvLayout* layout = cpu::find_kv_layout(c.layout);
-  const KvFormat form{.dtype = c.type, .block_tokens = layout->block_tokens, .layout = layout->name};
+  const KvFormat form{.encoding = c.encoding, .block_tokens = layout->block_tokens, .layout = layout->name};
   const kv::KvNeed need{.kv_heads = c.kv_heads, .key_dim = c.head_dim, .value_dim = value_dim_of(c)};
   const auto pages = static_cast<std::int32_t>((c.keys + form.block_tokens - 1) / form.block_tokens);
   // Layers visited in turn until the keys come from memory.
@@ -75,8 +75,8 @@ void attend(benchmark::State& state, const Case& c) {
   if (c.rows > 1) {
     const double visible = static_cast<double>(c.keys) - static_cast<double>(c.rows - 1) / 2.0;
     const double ops = 2.0 * visible * static_cast<double>(c.rows * (c.heads * c.head_dim + out_width));
-    const double peak = c.type == DType::kBF16 ? limits.bf16_gflop_s
-                        : c.type == DType::kI8 ? limits.int8_gop_s
+    const double peak = c.encoding == "bf16"   ? limits.bf16_gflop_s
+                        : c.encoding == "int8" ? limits.int8_gop_s
                                                : limits.f32_gflop_s;
     state.counters["GFLOP/s"] = Counter(ops * 1e-9, Counter::kIsIterationInvariantRate);
     state.counters["%peak"] = Counter(ops * 1e-7 / std::max(peak, 1e-9), Counter::kIsIterationInvariantRate);
@@ -90,8 +90,8 @@ void attend(benchmark::State& state, const Case& c) {
 const bool registered = [] {
   const auto add = [](const Case& c) {
     const std::string name =
-        fmt::format("attention/{}/{}/{}/d{}{}{}{}/{}keys{}", c.rows > 1 ? "prefill" : "decode", to_string(c.type),
-                    c.layout, c.head_dim, c.value_dim > 0 ? fmt::format("v{}", c.value_dim) : "",
+        fmt::format("attention/{}/{}/{}/d{}{}{}{}/{}keys{}", c.rows > 1 ? "prefill" : "decode", c.encoding, c.layout,
+                    c.head_dim, c.value_dim > 0 ? fmt::format("v{}", c.value_dim) : "",
                     c.heads != 32 ? fmt::format("of{}:{}", c.heads, c.kv_heads) : "", c.softcap > 0.0f ? "softcap" : "",
                     c.keys, c.scattered ? "/scattered" : "");
     benchmark::RegisterBenchmark(name.c_str(), [c](benchmark::State& state) { attend(state, c); })
@@ -100,10 +100,10 @@ const bool registered = [] {
         ->Unit(benchmark::kMicrosecond);
   };
   for (const std::int64_t head_dim : {64, 128}) {
-    for (const DType type : {DType::kBF16, DType::kI8, DType::kF16, DType::kF32}) {
-      add({.type = type, .head_dim = head_dim});
-      add({.type = type, .head_dim = head_dim, .scattered = true});
-      add({.type = type, .head_dim = head_dim, .keys = 8192, .rows = 512});
+    for (const std::string_view encoding : {"bf16", "int8", "f16", "f32"}) {
+      add({.encoding = encoding, .head_dim = head_dim});
+      add({.encoding = encoding, .head_dim = head_dim, .scattered = true});
+      add({.encoding = encoding, .head_dim = head_dim, .keys = 8192, .rows = 512});
     }
     for (const char* layout : {"token", "vector16"}) {
       add({.layout = layout, .head_dim = head_dim});
@@ -113,14 +113,26 @@ const bool registered = [] {
     add({.head_dim = head_dim, .keys = 512});
     add({.head_dim = head_dim, .keys = 512, .rows = 512});
   }
-  for (const DType type : {DType::kBF16, DType::kI8}) {
-    add({.type = type, .head_dim = 192, .value_dim = 128});
-    add({.type = type, .head_dim = 192, .keys = 8192, .rows = 512, .value_dim = 128});
+  for (const std::string_view encoding : {"bf16", "int8"}) {
+    add({.encoding = encoding, .head_dim = 192, .value_dim = 128});
+    add({.encoding = encoding, .head_dim = 192, .keys = 8192, .rows = 512, .value_dim = 128});
     for (const std::int64_t rows : {1, 32}) {
-      add({.type = type, .head_dim = 64, .keys = 2048, .rows = rows, .heads = 71, .kv_heads = 1});
-      add({.type = type, .head_dim = 576, .keys = 2048, .rows = rows, .value_dim = 512, .heads = 128, .kv_heads = 1});
+      add({.encoding = encoding, .head_dim = 64, .keys = 2048, .rows = rows, .heads = 71, .kv_heads = 1});
+      add({.encoding = encoding,
+           .head_dim = 576,
+           .keys = 2048,
+           .rows = rows,
+           .value_dim = 512,
+           .heads = 128,
+           .kv_heads = 1});
       for (const float cap : {0.0f, 50.0f}) {
-        add({.type = type, .head_dim = 256, .keys = 2048, .rows = rows, .heads = 16, .kv_heads = 8, .softcap = cap});
+        add({.encoding = encoding,
+             .head_dim = 256,
+             .keys = 2048,
+             .rows = rows,
+             .heads = 16,
+             .kv_heads = 8,
+             .softcap = cap});
       }
     }
   }

@@ -44,11 +44,15 @@ void ModelFlags::declare(CLI::App& app) {
 
 void ModelFlags::declare_cache(CLI::App& app) {
   const OptionHeading heading(app, "Model and KV cache");
-  app.add_option(
-         "--kv-cache-dtype", kv_cache_dtype,
-         "Data type of the KV cache: bf16, f16, f32, or int8 (half the memory of bf16, one scale per token and head)")
+  app.add_option("--kv-cache-dtype", kv_cache_dtype,
+                 "Data type of the KV cache: bf16, f16, f32, int8 or fp8 (half the memory of bf16), k8v4 (8-bit keys, "
+                 "4-bit values) or int4 (under a third)")
       ->envname("MILLRACE_KV_CACHE_DTYPE")
       ->check(CLI::IsMember(runtime::kv_cache_dtypes()));
+  app.add_option("--kv-exceptions", kv_exceptions,
+                 "Layers whose KV cache has another data type: 0-1:bf16,5:int8 gives layers 0 and 1 bf16, layer 5 int8")
+      ->envname("MILLRACE_KV_EXCEPTIONS")
+      ->type_name("LAYERS:TYPE[,...]");
   app.add_option(
          "-q,--quantization", quantization,
          fmt::format("Format that loading gives weights stored as f32, f16, bf16 or FP8: {}; embedding and head "

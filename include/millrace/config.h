@@ -16,13 +16,15 @@ struct ModelConfig {
   std::string device = "cpu";  // a device that `millrace serve --help` lists
   int threads = 0;             // worker threads, [0, 1024]; 0 = as many as CPU affinity and the cgroup quota allow
   std::string cpu_isa = {};    // "scalar", "avx2", "avx_vnni", "avx512_vnni", "avx512_bf16"; "" = the best
-  std::string kv_cache_dtype = "bf16";  // "bf16", "f16", "f32", "int8"
-  std::string kv_layout = "paged32";    // "paged32", "token", "vector16"
-  std::int64_t block_size = 0;          // tokens of a page, [0, 1024]; 0 = the layout's default
+  // "bf16", "f16", "f32", "int8", "fp8_e4m3", "k8v4", "int4" (docs/kv.md)
+  std::string kv_cache_dtype = "bf16";
+  std::string kv_exceptions = {};     // layers stored otherwise: "0-1:bf16,5:int8"; "" = none
+  std::string kv_layout = "paged32";  // "paged32", "token", "vector16"
+  std::int64_t block_size = 0;        // tokens of a page, [0, 1024]; 0 = the layout's default
   // What loading makes of weights in f32, f16, bf16 or FP8: "q8_0", "q6_k", "q5_k", "q4_k", "q4_0", "q4_1", "int4-g64",
   // "int4-g128", "nf4", "mxfp4", "fp8", "auto" (what fits `memory` with the least error), or a method that the
   // checkpoint has to be of; "" leaves them.
-  std::string quantization;
+  std::string quantization = {};
   std::uint64_t memory = 0;  // bytes for weights, workspace, and keys and values of a sequence; 0: what is available
   std::string matmul_precision = "auto";  // "auto", "int8x2", "bf16", "f32"
   std::int64_t max_model_len = 0;         // limit of tokens of a sequence, [0, 2^24]; 0 = the model's

@@ -145,7 +145,7 @@ std::vector<Values> computed(const Numbers& numbers, const Form& form, const Val
                      slopes = backend->make_vector(numbers.slopes), sinks = backend->make_vector(numbers.sinks);
   const DeviceBuffer mixed = matrix(*backend, Values(at(rows * kHeads * kValueDim)));
   const KvFormat format{
-      .dtype = DType::kF32, .block_tokens = kPage, .kv_heads = kKvHeads, .key_dim = kKeyDim, .value_dim = kValueDim};
+      .encoding = "f32", .block_tokens = kPage, .kv_heads = kKvHeads, .key_dim = kKeyDim, .value_dim = kValueDim};
   const std::size_t page_bytes = backend->kv_page_bytes(format);
   const DeviceBuffer memory = backend->allocate(at(pages) * page_bytes).or_throw(), in = matrix(*backend, x),
                      qkv = matrix(*backend, Values(at(rows * kQkvWidth))),

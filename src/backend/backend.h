@@ -106,6 +106,10 @@ class Backend : public Operations {
   // Whether the device has such pages. kInvalidArgument names kv-layout or block-size.
   virtual Result<void> check_kv_format(const KvFormat& format) const = 0;
 
+  // Numbers written to pages since the last call that did not fit, some of them if there are many. Call it after
+  // synchronize().
+  virtual std::vector<KvOverflow> take_kv_overflows() { return {}; }
+
   // Packs weights. Reads each source once, panel by panel, so that peak memory is the packed size plus a few rows.
   // Throws LoadError for an unreadable source or lack of memory.
   virtual std::unique_ptr<Linear> make_linear(std::vector<WeightSource> sources, MatmulPrecision precision) = 0;

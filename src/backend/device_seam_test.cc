@@ -178,8 +178,8 @@ TEST_F(DeviceSeamTest, MemoryThatWasGivenBackComesZeroedAndLocked) {
 TEST(DeviceKind, IsChosenByNameAndAnUnknownOneNamesTheKnown) {
   const DeviceKind& cpu = *choose_device("cpu").or_throw();
   EXPECT_EQ(cpu.kv_layouts().front(), "paged32");
-  EXPECT_EQ(cpu.kv_format(DType::kBF16, "token", 0).or_throw().block_tokens, 1);
-  EXPECT_EQ(cpu.kv_format(DType::kBF16, "paged32", 24).error().param, "block-size");
+  EXPECT_EQ(cpu.kv_format("bf16", "token", 0).or_throw().block_tokens, 1);
+  EXPECT_EQ(cpu.kv_format("bf16", "paged32", 24).error().param, "block-size");
   const Limits limits = cpu.make({.threads = 1}).or_throw()->limits();
   EXPECT_EQ(limits.max_key_dim, 576);
   EXPECT_EQ(limits.max_value_dim, 512);

@@ -24,6 +24,7 @@ class ForwardingBackend : public Backend {
   HostView host_view(const DeviceView& results) override { return inner_->host_view(results); }
   std::size_t kv_page_bytes(const KvFormat& format) const noexcept override { return inner_->kv_page_bytes(format); }
   Result<void> check_kv_format(const KvFormat& format) const override { return inner_->check_kv_format(format); }
+  std::vector<KvOverflow> take_kv_overflows() override { return inner_->take_kv_overflows(); }
   std::unique_ptr<Linear> make_linear(std::vector<WeightSource> sources, MatmulPrecision precision) override {
     return inner_->make_linear(std::move(sources), precision);
   }

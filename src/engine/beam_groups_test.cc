@@ -87,7 +87,7 @@ TEST_F(BeamsTest, GiveTheSameAmongOthersWhenPagesAreShortAndInEveryLayout) {
   ASSERT_EQ(expected.size(), 4u);
   std::int64_t preemptions = 0;
   for (const auto& [layout, block] : {std::pair{"token", 1}, {"vector16", 16}, {"paged32", 32}}) {
-    const auto engine = make(50, 448, backend::cpu::choose_pages(DType::kBF16, layout, block).or_throw());
+    const auto engine = make(50, 448, backend::cpu::choose_pages("bf16", layout, block).or_throw());
     for (unsigned i = 0; i < 4; ++i) {
       Request other = request(50, 20 + i, 60);
       engine->submit(other).or_throw();

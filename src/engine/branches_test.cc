@@ -92,7 +92,7 @@ TEST_F(BranchesTest, AreTakenWhereTheDraftIsWrongFromItsFirstTokenOn) {
   for (const auto& [layout, block] : {std::pair{"token", 1}, {"vector16", 16}, {"paged32", 32}}) {
     for (const unsigned seed : {2u, 3u}) {  // greedy, sampled
       Mix mix;
-      mix.pages = backend::cpu::choose_pages(DType::kBF16, layout, block).or_throw();
+      mix.pages = backend::cpu::choose_pages("bf16", layout, block).or_throw();
       mix.requests.push_back(request(29, seed, 61));
       const auto known = answers_to(mix);
       const auto engine = engine_for(mix);
@@ -143,7 +143,7 @@ TEST_F(BranchesTest, ChangeNoTokenTextOrScore) {
 TEST_F(BranchesTest, TakeNoPagesThatOthersNeed) {
   for (const auto& [layout, block] : {std::pair{"token", 1}, {"vector16", 16}, {"paged32", 64}}) {
     Mix mix;
-    mix.pages = backend::cpu::choose_pages(DType::kBF16, layout, block).or_throw();
+    mix.pages = backend::cpu::choose_pages("bf16", layout, block).or_throw();
     mix.kv_tokens = 320;
     mix.budget = 60;
     for (unsigned i = 0; i < 8; ++i) mix.requests.push_back(request(20 + 11 * i, i, 60));
@@ -156,7 +156,7 @@ TEST_F(BranchesTest, ComputeTheSameBitsAsTheDraftAsFarAsTheyAreAlike) {
   mix.requests.push_back(request(45, 1, 60));
   const auto known = answers_to(mix);
   for (const auto& [layout, block] : {std::pair{"token", 1}, {"vector16", 16}, {"paged32", 32}}) {
-    const auto pages = backend::cpu::choose_pages(DType::kBF16, layout, block).or_throw();
+    const auto pages = backend::cpu::choose_pages("bf16", layout, block).or_throw();
     const auto [engine, watched] = watched_engine(pages);
     engine->speculate(std::make_unique<Oracle>(known, 50),
                       SpeculationConfig{.tokens = 6, .adaptive = false, .max_branches = 4});

@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-#include "backend/cpu/kv_layout.h"
+#include "backend/cpu/kv_encoding.h"
 #include "draft/speculators/testing/made_speculators.h"
 #include "engine/testing/combination_choices.h"
 #include "engine/testing/combination_table.h"
@@ -25,6 +25,13 @@ const std::vector<std::string> kGrammars = {"any text", "grammar"};
 const std::vector<std::string> kSpeculations = {"no speculation", "ngram", "suffix", "draft-model", "early-exit",
                                                 "medusa",         "eagle", "mtp",    "tree"};
 const std::vector<std::string> kSituations = {"alone", "in a batch", "prefix hit", "preempted", "steps in flight"};
+
+// What keys and values are stored as: each sampler, grammar, score and kind of answer meets each.
+std::vector<std::string> encodings() {
+  std::vector<std::string> names;
+  for (const backend::cpu::KvEncoding& encoding : backend::cpu::all_kv_encodings()) names.emplace_back(encoding.name);
+  return names;
+}
 
 constexpr std::int64_t kExperts = 6, kExpertWidth = 16;
 
@@ -156,7 +163,7 @@ class CombinationTest : public EngineTest {
   // Every combination, or one of `stride`.
   void run_combinations(SeenFeatures& seen, const std::string& model, int stride);
   void expect_what_happened() const;
-  void expect_plain_in_every_layout();
+  void expect_plain_in_every_layout(std::size_t first);
 
   // Each answer is the beginning of what its grammar asks for.
   static void expect_sums(const Answers& answers, const Compiled& asked) {
@@ -167,7 +174,7 @@ class CombinationTest : public EngineTest {
     }
   }
 
-  backend::KvFormat pages_ = backend::cpu::choose_pages(DType::kBF16, "vector16", 16).or_throw();
+  backend::KvFormat pages_ = backend::cpu::choose_pages("bf16", "vector16", 16).or_throw();
   const draft::RandomHeads heads_;
   std::size_t swap_bytes_ = 0;
   std::int32_t tight_window_pages_ = 0;
@@ -178,10 +185,12 @@ class CombinationTest : public EngineTest {
 };
 
 void CombinationTest::run_combinations(SeenFeatures& seen, const std::string& model, int stride) {
-  int combination = 0;
+  int combination = 0, choices = 0;
+  const std::vector<std::string> stored = encodings();
   grammar::WorkMeter meter;
   const auto compiled = grammar::compile(sums(), grammar::make_vocabulary(tokenizer_), meter).or_throw();
   for (const Choice& sampler : samplers()) {
+    ++choices;  // so that the next sampler begins with another encoding
     for (const std::string& grammar : kGrammars) {
       for (const Choice& score : scores()) {
         for (const Choice& answer : answers()) {
@@ -190,16 +199,18 @@ void CombinationTest::run_combinations(SeenFeatures& seen, const std::string& mo
           score.apply(asked);
           answer.apply(asked);
           const Compiled fits = grammar == "grammar" ? compiled : nullptr;
+          const std::string& encoding = stored[static_cast<std::size_t>(choices++) % stored.size()];
+          pages_ = backend::cpu::choose_pages(encoding, "vector16", 16).or_throw();
           const Answers plain = run(*engine_with("no speculation", 4096), {asked}, fits);
           expect_sums(plain, fits);
           for (const std::string& speculation : kSpeculations) {
             for (const std::string& situation : kSituations) {
               if (combination++ % stride != 0) continue;
               SCOPED_TRACE(model + ", " + sampler.name + ", " + grammar + ", " + score.name + ", " + answer.name +
-                           ", " + speculation + ", " + situation);
+                           ", " + speculation + ", " + situation + ", " + encoding);
               expect_same(in_situation(situation, speculation, asked, fits), plain);
               if (HasFailure()) return;
-              seen.add({model, sampler.name, grammar, score.name, answer.name, speculation, situation});
+              seen.add({model, sampler.name, grammar, score.name, answer.name, speculation, situation, encoding});
             }
           }
         }
@@ -236,19 +247,22 @@ TEST_F(CombinationTest, OfAnyFeaturesGiveWhatThePlainPathGives) {
   if (HasFailure()) return;
   MixtureCombinations().add_to(seen);
   if (HasFailure()) return;
-  const std::string table = seen.table(
-      {names_of(samplers()), kGrammars, kSpeculations, kModels, names_of(scores()), names_of(answers()), kSituations});
+  const std::string table = seen.table({names_of(samplers()), kGrammars, kSpeculations, kModels, names_of(scores()),
+                                        names_of(answers()), kSituations, encodings()});
   EXPECT_EQ(table.find("no**"), std::string::npos) << table;
   if (stride > 1) return;
   if (std::getenv("MILLRACE_WRITE_DOCS") != nullptr) write_documented(table);
   EXPECT_EQ(documented(), table) << "MILLRACE_WRITE_DOCS=1 engine_test writes the table anew";
 }
 
-// Alone and beside others, also preempted and swapped out, with every drafter.
-void CombinationTest::expect_plain_in_every_layout() {
-  for (const auto& [dtype, layout] :
-       {std::pair{DType::kBF16, "vector16"}, {DType::kI8, "paged32"}, {DType::kF16, "token"}}) {
-    pages_ = backend::cpu::choose_pages(dtype, layout, 0).or_throw();
+// Alone and beside others, also preempted and swapped out, with every drafter: in every layout, and in encodings from
+// number `first` of the table on.
+void CombinationTest::expect_plain_in_every_layout(std::size_t first) {
+  const std::vector<std::string> stored = encodings();
+  for (const std::string_view layout : {"vector16", "paged32", "token"}) {
+    const std::string& encoding = stored[first++ % stored.size()];
+    SCOPED_TRACE(encoding);
+    pages_ = backend::cpu::choose_pages(encoding, layout, 0).or_throw();
     Request asked = request(37, 5, kAnswer);
     const Answers plain = run(*engine_with("no speculation", 4096), {asked});
     for (const std::string& speculation : kSpeculations) {
@@ -276,14 +290,14 @@ class PaddedHeads : public CombinationTest {
   PaddedHeads() : CombinationTest(OtherModel{.head_dim = 20}) {}
 };
 
-TEST_F(PaddedHeads, GiveWhatThePlainPathGivesInEveryLayoutAlsoSwapped) { expect_plain_in_every_layout(); }
+TEST_F(PaddedHeads, GiveWhatThePlainPathGivesInEveryLayoutAlsoSwapped) { expect_plain_in_every_layout(0); }
 
 class OtherValues : public CombinationTest {
  protected:
   OtherValues() : CombinationTest(OtherModel{.head_dim = 20, .value_dim = 12}) {}
 };
 
-TEST_F(OtherValues, GiveWhatThePlainPathGivesInEveryLayoutAlsoSwapped) { expect_plain_in_every_layout(); }
+TEST_F(OtherValues, GiveWhatThePlainPathGivesInEveryLayoutAlsoSwapped) { expect_plain_in_every_layout(3); }
 
 // One layer with a window, or both; where pages are short, window pages are too.
 class OneWindow : public CombinationTest {
@@ -292,7 +306,7 @@ class OneWindow : public CombinationTest {
 };
 
 TEST_F(OneWindow, GivesWhatThePlainPathGivesInEveryLayoutAlsoSwapped) {
-  expect_plain_in_every_layout();
+  expect_plain_in_every_layout(4);
   EXPECT_GT(windows_evicted_, 0);
 }
 
@@ -325,7 +339,7 @@ class TwoWindows : public CombinationTest {
 };
 
 TEST_F(TwoWindows, GiveWhatThePlainPathGivesInEveryLayoutAlsoSwapped) {
-  expect_plain_in_every_layout();
+  expect_plain_in_every_layout(2);
   EXPECT_GT(windows_evicted_, 0);
 }
 

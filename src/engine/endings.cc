@@ -86,7 +86,16 @@ void Endings::give_back_pages(ActiveSequence& sequence, const RequestState& flig
 }
 
 void Endings::fail(ActiveSequence& sequence, Error error, std::vector<Output>& outputs) {
-  if (error.code == ErrorCode::kInternal) ++state_.counters.numerical_errors;
+  if (error.code == ErrorCode::kInternal) {
+    ++state_.counters.numerical_errors;
+    if (const backend::KvOverflow* overflow = state_.overflow_of(sequence)) {
+      error = make_error(ErrorCode::kInternal, "kv-cache-dtype",
+                         "layer {}: a {} of {} at position {} is more than {} holds: use another --kv-cache-dtype, or "
+                         "--kv-exceptions {}:bf16",
+                         overflow->layer, overflow->of_key ? "key" : "value", overflow->value, overflow->position,
+                         overflow->encoding, overflow->layer);
+    }
+  }
   Output output;
   output.error = std::move(error);
   end(sequence, FinishReason::kError, std::move(output), outputs);

@@ -67,6 +67,23 @@ void EngineState::publish(ActiveSequence& sequence, bool partial) {
                 sequence.retention, env.now());
 }
 
+void EngineState::note_overflows(const std::vector<backend::KvOverflow>& overflows) {
+  constexpr std::size_t kRemembered = 1024;
+  if (kv_overflows.size() > kRemembered) kv_overflows.clear();
+  kv_overflows.insert(kv_overflows.end(), overflows.begin(), overflows.end());
+}
+
+const backend::KvOverflow* EngineState::overflow_of(const ActiveSequence& sequence) const {
+  const auto has = [](std::span<const kv::BlockId> pages, std::int32_t page) {
+    return std::ranges::find(pages, page) != pages.end();
+  };
+  for (auto it = kv_overflows.rbegin(); it != kv_overflows.rend(); ++it) {
+    if (it->position >= sequence.length()) continue;
+    if (has(sequence.blocks.blocks(), it->page) || has(sequence.blocks.window_blocks(), it->page)) return &*it;
+  }
+  return nullptr;
+}
+
 void EngineState::check_integrity(std::vector<const kv::BlockTable*> tables) const {
   requests.for_each_answer([&](const ActiveSequence& answer) { tables.push_back(&answer.blocks); });
   sessions.collect(tables);

@@ -36,7 +36,8 @@ struct EngineState {
   Sessions sessions;
   RequestTable requests;
   EngineCounters counters;
-  TimePoint step_end{};  // of the step being committed: its tokens came then
+  std::vector<backend::KvOverflow> kv_overflows;  // of the last steps, for the errors of requests
+  TimePoint step_end{};                           // of the step being committed: its tokens came then
   std::uint64_t next_id;
 
   sched::PolicyView view() const { return {.now = env.now(), .cost = cost.cost()}; }
@@ -53,6 +54,9 @@ struct EngineState {
   kv::PageOrigin origin() const;  // of its pages
   // Lets other requests find the pages of what is computed of the sequence: whole ones, and with `partial` the last.
   void publish(ActiveSequence& sequence, bool partial);
+  // Remembers what did not fit pages; overflow_of() finds what is in the sequence's, or null.
+  void note_overflows(const std::vector<backend::KvOverflow>& overflows);
+  const backend::KvOverflow* overflow_of(const ActiveSequence& sequence) const;
   void check_integrity(std::vector<const kv::BlockTable*> further_tables) const;  // walks everything
 };
 

@@ -1,6 +1,6 @@
 #include "engine/engine.h"
 
-#include "backend/cpu/kv_layout.h"
+#include "backend/cpu/kv_encoding.h"
 #include "engine/testing/engine_fixture.h"
 
 namespace millrace::engine {
@@ -14,14 +14,15 @@ TEST_F(EngineTest, RefusesPagesThatItsLayoutDoesNotHave) {
 }
 
 TEST_F(EngineTest, ARequestGetsTheSameTokensInEveryKvLayoutAndPageSize) {
-  for (const DType dtype : {DType::kBF16, DType::kI8}) {
-    const auto expected = answers_over({.dtype = dtype});
+  for (const backend::cpu::KvEncoding& of_table : backend::cpu::all_kv_encodings()) {
+    const std::string_view encoding = of_table.name;
+    const auto expected = answers_over({.encoding = encoding});
     ASSERT_EQ(expected.size(), 6u);
     for (const backend::cpu::KvLayout& layout : backend::cpu::all_kv_layouts()) {
       for (const std::int64_t block : {1, 8, 16, 32, 64}) {
         if (!layout.fits(block)) continue;
-        const auto pages = backend::cpu::choose_pages(dtype, layout.name, block).or_throw();
-        EXPECT_EQ(answers_over(pages), expected) << layout.name << " of " << block;
+        const auto pages = backend::cpu::choose_pages(encoding, layout.name, block).or_throw();
+        EXPECT_EQ(answers_over(pages), expected) << encoding << " " << layout.name << " of " << block;
       }
     }
   }

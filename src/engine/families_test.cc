@@ -77,7 +77,7 @@ class FamilyEngine : public EngineTest, public testing::WithParamInterface<fs::p
     }
   }
 
-  backend::KvFormat pages_ = backend::cpu::choose_pages(DType::kBF16, "vector16", 16).or_throw();
+  backend::KvFormat pages_ = backend::cpu::choose_pages("bf16", "vector16", 16).or_throw();
 };
 
 TEST_P(FamilyEngine, ChunksAndNeighboursChangeNoBit) {

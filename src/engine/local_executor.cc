@@ -13,6 +13,14 @@ Result<std::unique_ptr<LocalExecutor>> LocalExecutor::create(model::Transformer&
                                                              std::int32_t window_pages) {
   const kv::KvGroups groups = model.kv_groups(kv_pages);
   if (auto checked = backend.check_kv_format(kv_pages); !checked) return checked.error();
+  if (kv_pages.exceptions != nullptr) {
+    for (const backend::KvException& exception : *kv_pages.exceptions) {
+      if (exception.last < groups.layers()) continue;
+      return make_error(ErrorCode::kInvalidArgument, "kv-exceptions",
+                        "kv-exceptions names layer {}: the model has {} layers that keep keys and values",
+                        exception.last, groups.layers());
+    }
+  }
   const std::int64_t tokens = kv_cache_tokens > 0 ? kv_cache_tokens : model.max_length();
   const std::int64_t pages = (tokens + groups.block_tokens - 1) / groups.block_tokens;
   if (pages > std::numeric_limits<std::int32_t>::max()) {
@@ -61,6 +69,7 @@ StepResult LocalExecutor::run(StepInput step) {
   if (!input.scored_rows.empty() || !input.hidden_rows.empty()) input.sink = &sink;
   result.logits = model_.forward(input, store_);
   result.experts = model_.expert_use();
+  result.kv_overflows = backend_.take_kv_overflows();
   return result;
 }
 

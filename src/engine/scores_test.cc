@@ -93,7 +93,7 @@ class ScoresTest : public EngineTest {
     }
   };
   Rows rows_of(const std::vector<std::int32_t>& tokens) {
-    model::TestRunner runner(kModel, {.kv = DType::kBF16, .max_length = 512});
+    model::TestRunner runner(kModel, {.kv = "bf16", .max_length = 512});
     Rows rows;
     runner.run_into(tokens, 512, rows);
     return rows;
@@ -144,7 +144,7 @@ TEST_F(ScoresTest, AreTheLogSoftmaxOfTheModelsLogits) {
 // Against Hugging Face Transformers: float64 over the logits that it computes for the same model.
 TEST_F(ScoresTest, OfAPromptAreThoseOfTransformers) {
   const model::GoldenLogits golden = model::read_golden(kModel);
-  auto engine = make(512, 4096, {.dtype = DType::kF32});
+  auto engine = make(512, 4096, {.encoding = "f32"});
   Request asked = request(1, 0, 1);
   asked.tokens = golden.tokens;
   asked.prompt_logprobs = 1;

@@ -61,7 +61,7 @@ class ShortMemoryTest : public EngineTest {
                                         {"eagle", draft::Round::eagle()},
                                         {"eagle", draft::Round::eagle3()},
                                         {"mtp", ""}};
-  backend::KvFormat pages_ = backend::cpu::choose_pages(DType::kBF16, "paged32", 32).or_throw();
+  backend::KvFormat pages_ = backend::cpu::choose_pages("bf16", "paged32", 32).or_throw();
 };
 
 TEST_F(ShortMemoryTest, StepsThatDraftAllocateNothing) {

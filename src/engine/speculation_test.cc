@@ -67,10 +67,10 @@ TEST_F(SpeculationTest, GivesTheSameScoresAndOtherAnswersToTheSamePrompt) {
 
 TEST_F(SpeculationTest, GivesTheSameOverEveryKindOfPageAndWhenPagesAreShort) {
   for (const auto& [layout, block] : {std::pair{"token", 1}, {"vector16", 16}, {"paged32", 64}}) {
-    for (const DType dtype : {DType::kBF16, DType::kI8}) {
+    for (const std::string_view encoding : {"bf16", "int8"}) {
       SCOPED_TRACE(block);
       Mix mix;
-      mix.pages = backend::cpu::choose_pages(dtype, layout, block).or_throw();
+      mix.pages = backend::cpu::choose_pages(encoding, layout, block).or_throw();
       mix.kv_tokens = 320;
       mix.budget = 40;
       for (unsigned i = 0; i < 8; ++i) mix.requests.push_back(request(20 + 11 * i, i, 60));
@@ -135,7 +135,7 @@ TEST_F(SpeculationTest, AsksAModelThatFailsAgainOnlyWhereThatIsCheap) {
 TEST_F(SpeculationTest, WithTheModelItselfAsDraftModelEveryGuessIsRight) {
   for (const auto& [layout, block] : {std::pair{"token", 1}, {"paged32", 32}}) {
     Mix mix;
-    mix.pages = backend::cpu::choose_pages(DType::kBF16, layout, block).or_throw();
+    mix.pages = backend::cpu::choose_pages("bf16", layout, block).or_throw();
     for (unsigned i = 0; i < 6; ++i) mix.requests.push_back(request(5 + 60 * i, i, 40));
     mix.requests[2].n = 3;
     mix.requests[3].tokens = mix.requests[4].tokens;

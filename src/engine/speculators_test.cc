@@ -59,7 +59,7 @@ class RoundTest : public EngineTest {
 
   const std::vector<SpeculatorMethod> methods_ = {
       {"medusa", Round::medusa()}, {"eagle", Round::eagle()}, {"eagle", Round::eagle3()}, {"mtp", ""}};
-  backend::KvFormat pages_ = backend::cpu::choose_pages(DType::kBF16, "paged32", 32).or_throw();
+  backend::KvFormat pages_ = backend::cpu::choose_pages("bf16", "paged32", 32).or_throw();
 };
 
 TEST_F(RoundTest, EveryGuessIsRightInABatchOfChunkedPromptsByEveryRule) {
@@ -284,7 +284,7 @@ class RandomSpeculatorsTest : public EngineTest {
       {"eagle", heads_.eagle().write("eagle", heads_.eagle_config())},
       {"eagle", heads_.eagle3().write("eagle3", heads_.eagle3_config())},
       {"mtp", ""}};
-  backend::KvFormat pages_ = backend::cpu::choose_pages(DType::kF32, "paged32", 32).or_throw();
+  backend::KvFormat pages_ = backend::cpu::choose_pages("f32", "paged32", 32).or_throw();
   std::int64_t preemptions_ = 0;
 };
 
@@ -367,7 +367,7 @@ class WindowedTest : public EngineTest {
 };
 
 TEST_F(WindowedTest, AHeadThatIsTheModelsLayerIsRightAboutEveryTokenAlsoSampled) {
-  const backend::KvFormat pages = backend::cpu::choose_pages(DType::kF32, "paged32", 32).or_throw();
+  const backend::KvFormat pages = backend::cpu::choose_pages("f32", "paged32", 32).or_throw();
   std::vector<Request> requests;
   for (unsigned i = 0; i < 6; ++i) {
     requests.push_back(request(12 + 37 * i, i, 60));

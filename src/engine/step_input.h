@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "backend/kv_format.h"
 #include "base/byte_archive.h"
 #include "decode/row_sampling.h"
 #include "decode/token_score.h"
@@ -104,6 +105,7 @@ struct StepResult {
   std::vector<std::optional<std::int32_t>> sampled;       // [sampled_rows]; nothing likewise
   std::vector<float> hidden;                              // [hidden_rows, E], outputs of the final norm
   model::ExpertUse experts;
+  std::vector<backend::KvOverflow> kv_overflows;  // of this step
 };
 
 // Without its pages, which visit_fields() of the whole has.

@@ -60,7 +60,7 @@ class StepInputTest : public EngineTest {
   }
 
   WireExecutor* wire_ = nullptr;  // of the engine made last
-  backend::KvFormat pages_ = backend::cpu::choose_pages(DType::kBF16, "paged32", 32).or_throw();
+  backend::KvFormat pages_ = backend::cpu::choose_pages("bf16", "paged32", 32).or_throw();
 };
 
 TEST_F(StepInputTest, OverAWireAllIsTheSame) {

@@ -190,6 +190,7 @@ void StepLoop::commit(LaunchedStep step, const Result<StepResult>& result, std::
   const StepTime time = accounting_.begin_step(step, last_end, workload, experts);
   state_.scheduler.committed(step.plan, state_.view());
   if (result) {
+    state_.note_overflows(result->kv_overflows);
     sampler_.sample_side_by_side(step, result->logits);
   } else {
     ++state_.counters.failed_steps;

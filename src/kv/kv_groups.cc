@@ -11,7 +11,7 @@ std::int64_t KvGroups::layers() const noexcept {
 }
 
 backend::KvFormat KvGroups::format(const KvGroup& group) const noexcept {
-  return {.dtype = group.dtype,
+  return {.encoding = group.encoding,
           .block_tokens = block_tokens,
           .layout = layout,
           .kv_heads = group.need.kv_heads,
@@ -42,11 +42,19 @@ std::int64_t KvGroups::window() const noexcept {
 KvGroups group_layers(std::span<const KvNeed> layers, const backend::KvFormat& form) {
   KvGroups all{.block_tokens = form.block_tokens, .layout = form.layout, .groups = {}};
   for (std::size_t i = 0; i < layers.size(); ++i) {
-    auto group = std::ranges::find(all.groups, layers[i], &KvGroup::need);
-    if (group == all.groups.end()) {
-      group = all.groups.insert(group, KvGroup{.need = layers[i], .dtype = form.dtype, .layers = {}});
+    const auto layer = static_cast<std::int64_t>(i);
+    std::string_view encoding = form.encoding;
+    if (form.exceptions != nullptr) {
+      for (const backend::KvException& e : *form.exceptions) {
+        if (layer >= e.first && layer <= e.last) encoding = e.encoding;
+      }
     }
-    group->layers.push_back(static_cast<std::int64_t>(i));
+    auto group = std::ranges::find_if(all.groups,
+                                      [&](const KvGroup& g) { return g.need == layers[i] && g.encoding == encoding; });
+    if (group == all.groups.end()) {
+      group = all.groups.insert(group, KvGroup{.need = layers[i], .encoding = encoding, .layers = {}});
+    }
+    group->layers.push_back(layer);
   }
   return all;
 }

@@ -20,8 +20,8 @@ struct KvNeed {
 // Layers that keep keys and values of the same sizes in the same format.
 struct KvGroup {
   KvNeed need;
-  DType dtype = DType::kBF16;
-  std::vector<std::int64_t> layers;  // indices of the store's layers, ascending
+  std::string_view encoding = "bf16";  // as in KvFormat
+  std::vector<std::int64_t> layers;    // indices of the store's layers, ascending
 };
 
 // All layers that keep keys and values, in groups. One page number stands for the same B tokens in all groups: a
@@ -39,8 +39,8 @@ struct KvGroups {
   std::int64_t window() const noexcept;                                           // the largest; 0: no layer has one
 };
 
-// Groups the layers by need; layer i of the store keeps layers[i]. `form` gives type, layout and page size of all
-// groups.
+// Groups the layers by need and encoding; layer i of the store keeps layers[i]. `form` gives encoding, layout and page
+// size of all groups, and its exceptions.
 KvGroups group_layers(std::span<const KvNeed> layers, const backend::KvFormat& form);
 
 }  // namespace millrace::kv

@@ -26,7 +26,7 @@ class KvStore final : public PageDevice {
     const Place& place = places_[static_cast<std::size_t>(index)];
     const KvStore& store = place.windowed ? *windowed_ : *this;
     const Layer& layer = store.layers_[place.index];
-    return {store.memory_.address() + layer.offset, layer.format};
+    return {store.memory_.address() + layer.offset, layer.format, index};
   }
   // Whether the layer's pages are window pages, with numbers of their own.
   bool windowed(std::int64_t index) const noexcept { return places_[static_cast<std::size_t>(index)].windowed; }

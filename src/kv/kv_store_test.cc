@@ -42,7 +42,7 @@ class KvStoreTest : public testing::Test {
   }
 
   static constexpr std::array<KvNeed, 4> kNeeds{kWide, kNarrow, kNarrow, kWide};
-  const backend::KvFormat form_{.dtype = DType::kBF16, .block_tokens = 32};
+  const backend::KvFormat form_{.encoding = "bf16", .block_tokens = 32};
   const std::unique_ptr<backend::Backend> backend_ = backend::make_test_backend(1);
   KvStore store_ = KvStore::create(*backend_, group_layers(kNeeds, form_), kPages).or_throw();
 };
@@ -60,6 +60,21 @@ TEST_F(KvStoreTest, GroupsLayersThatKeepTheSame) {
   EXPECT_EQ(store_.page_bytes(), groups.page_bytes(*backend_));
   EXPECT_EQ(bytes_of(store_.layer(1)), narrow);
   EXPECT_EQ(bytes_of(store_.layer(3)), wide);
+}
+
+TEST_F(KvStoreTest, GroupsLayersOfAnotherEncodingApart) {
+  backend::KvFormat form = form_;
+  form.exceptions = std::make_shared<const std::vector<backend::KvException>>(
+      std::vector<backend::KvException>{{.first = 0, .last = 1, .encoding = "f32"}, {1, 1, "int8"}});
+  const KvGroups groups = group_layers(kNeeds, form);
+  ASSERT_EQ(groups.groups.size(), 4u);
+  store_ = KvStore::create(*backend_, groups, kPages).or_throw();
+  const std::size_t wide = 2 * (32 + 32) * 32, narrow = 1 * (32 + 16) * 32;  // elements
+  EXPECT_EQ(bytes_of(store_.layer(0)), wide * 4);
+  EXPECT_EQ(bytes_of(store_.layer(1)), narrow + 32 * 8);
+  EXPECT_EQ(bytes_of(store_.layer(2)), narrow * 2);
+  EXPECT_EQ(bytes_of(store_.layer(3)), wide * 2);
+  EXPECT_EQ(store_.page_bytes(), groups.page_bytes(*backend_));
 }
 
 TEST_F(KvStoreTest, PagesOfDifferentGroupsDoNotOverlap) {
@@ -153,20 +168,22 @@ TEST_F(KvStoreTest, AStoreOfLayersWithAWindowAlone) {
 // A token takes its key and its value, each padded for itself, and in i8 two scales, in every layout.
 TEST_F(KvStoreTest, APageIsAsLargeAsItsKeysAndItsValues) {
   constexpr std::int64_t kBlock = 64;
-  const auto page_bytes = [&](std::int64_t key_dim, std::int64_t value_dim, DType dtype, std::string_view layout) {
+  const auto page_bytes = [&](std::int64_t key_dim, std::int64_t value_dim, std::string_view encoding,
+                              std::string_view layout) {
     const KvNeed need{.kv_heads = 3, .key_dim = key_dim, .value_dim = value_dim};
     const KvGroups groups =
-        group_layers(std::span(&need, 1), {.dtype = dtype, .block_tokens = kBlock, .layout = layout});
+        group_layers(std::span(&need, 1), {.encoding = encoding, .block_tokens = kBlock, .layout = layout});
     return KvStore::create(*backend_, groups, kPages).or_throw().page_bytes();
   };
   for (const std::string_view layout : {"paged32", "token", "vector16"}) {
-    for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16, DType::kI8}) {
-      const std::size_t scales = dtype == DType::kI8 ? 8 : 0;
-      const auto of = [&](std::size_t dims) { return 3 * kBlock * (dims * size_of(dtype) + scales); };
-      EXPECT_EQ(page_bytes(192, 128, dtype, layout), of(192 + 128)) << layout << " " << to_string(dtype);
-      EXPECT_EQ(page_bytes(64, 96, dtype, layout), of(64 + 96)) << layout << " " << to_string(dtype);
-      EXPECT_EQ(page_bytes(20, 12, dtype, layout), of(32 + 16)) << layout << " " << to_string(dtype);
-      EXPECT_EQ(page_bytes(100, 100, dtype, layout), of(112 + 112)) << layout << " " << to_string(dtype);
+    for (const auto& [encoding, size] :
+         {std::pair<std::string_view, std::size_t>{"f32", 4}, {"f16", 2}, {"bf16", 2}, {"int8", 1}}) {
+      const std::size_t scales = size == 1 ? 8 : 0;
+      const auto of = [&, bytes = size](std::size_t dims) { return 3 * kBlock * (dims * bytes + scales); };
+      EXPECT_EQ(page_bytes(192, 128, encoding, layout), of(192 + 128)) << layout << " " << encoding;
+      EXPECT_EQ(page_bytes(64, 96, encoding, layout), of(64 + 96)) << layout << " " << encoding;
+      EXPECT_EQ(page_bytes(20, 12, encoding, layout), of(32 + 16)) << layout << " " << encoding;
+      EXPECT_EQ(page_bytes(100, 100, encoding, layout), of(112 + 112)) << layout << " " << encoding;
     }
   }
 }

@@ -63,12 +63,11 @@ TEST(TwoKvGroups, ComputeWhatRepeatedHeadsDo) {
     }
   });
   const std::vector<std::int32_t> tokens = random_tokens(200, 1);
-  for (const DType dtype : {DType::kF32, DType::kBF16, DType::kI8}) {
-    const TestRunner::Options options{.kv = dtype, .max_length = 256};
+  for (const std::string_view encoding : {"f32", "bf16", "int8"}) {
+    const TestRunner::Options options{.kv = encoding, .max_length = 256};
     TestRunner grouped(one_head_in_layer_1(), options, with_two_groups);
     const std::vector<float> logits = grouped.run_whole(tokens);
-    expect_same_bits(logits, TestRunner(repeated, options, with_window).run_whole(tokens),
-                     std::string(to_string(dtype)));
+    expect_same_bits(logits, TestRunner(repeated, options, with_window).run_whole(tokens), std::string(encoding));
     EXPECT_NE(logits, TestRunner(repeated, options).run_whole(tokens)) << "the window is not seen";
   }
 }
@@ -76,7 +75,7 @@ TEST(TwoKvGroups, ComputeWhatRepeatedHeadsDo) {
 // Chunks, neighbours and threads change no bit.
 void expect_invariance(const std::string& path, const std::function<ModelSpec(ModelSpec)>& change) {
   const std::vector<std::int32_t> tokens = random_tokens(600, 2), other = random_tokens(250, 3);
-  TestRunner::Options options{.kv = DType::kBF16, .max_length = 1024};
+  TestRunner::Options options{.kv = "bf16", .max_length = 1024};
   TestRunner runner(path, options, change);
   const std::vector<float> whole = runner.run_whole(tokens), other_whole = runner.run_whole(other);
   std::vector<std::vector<TestRunner::Chunk>> chunked, mixed;
@@ -132,16 +131,16 @@ TEST(OtherValues, InOneOfTheLayersChangeNoBitOverChunksNeighboursAndThreads) {
 }
 
 TEST(OtherValues, AreInTheMemoryPlanWithTheirOwnSize) {
-  for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16, DType::kI8}) {
-    TestRunner runner(other_values_in_layer_1(false), {.kv = dtype, .max_length = 64}, with_other_values);
+  for (const auto& [encoding, size] :
+       {std::pair<std::string_view, std::size_t>{"f32", 4}, {"f16", 2}, {"bf16", 2}, {"int8", 1}}) {
+    TestRunner runner(other_values_in_layer_1(false), {.kv = encoding, .max_length = 64}, with_other_values);
     const ModelSpec& spec = runner.transformer().spec();
-    const std::size_t scales = dtype == DType::kI8 ? 2 * sizeof(float) : 0;
+    const std::size_t scales = size == 1 ? 2 * sizeof(float) : 0;
     const std::size_t padded = 32;  // kValueDim
-    const std::uint64_t token =
-        2 * (2 * kHeadDim * size_of(dtype) + scales) + 2 * ((kHeadDim + padded) * size_of(dtype) + scales);
-    EXPECT_EQ(kv_bytes_per_token(spec, dtype, runner.backend()), token);
+    const std::uint64_t token = 2 * (2 * kHeadDim * size + scales) + 2 * ((kHeadDim + padded) * size + scales);
+    EXPECT_EQ(kv_bytes_per_token(spec, {.encoding = encoding}, runner.backend()), token);
     const MemoryPlan plan = plan_memory(CheckpointWeights(runner.checkpoint()), spec, runner.backend(),
-                                        {.kv = {.dtype = dtype}, .length = 33});
+                                        {.kv = {.encoding = encoding}, .length = 33});
     EXPECT_EQ(plan.weights, runner.transformer().weight_bytes());
     EXPECT_EQ(plan.kv, 64 * token);  // two pages
   }
@@ -158,12 +157,12 @@ TEST(OtherValues, MakeTwoGroupsOfLayersThatAreOtherwiseAlike) {
 TEST(TwoKvGroups, AreInTheMemoryPlanEachWithItsHeads) {
   TestRunner runner(one_head_in_layer_1(), {.max_length = 64}, with_two_groups);
   const ModelSpec& spec = runner.transformer().spec();
-  EXPECT_EQ(kv_bytes_per_token(spec, DType::kBF16, runner.backend()),
+  EXPECT_EQ(kv_bytes_per_token(spec, {.encoding = "bf16"}, runner.backend()),
             (2u + 1u) * 2 * kHeadDim * 2);  // heads, K and V, size, bytes
   const MemoryPlan plan = plan_memory(CheckpointWeights(runner.checkpoint()), spec, runner.backend(),
-                                      {.kv = {.dtype = DType::kBF16}, .length = 33});
+                                      {.kv = {.encoding = "bf16"}, .length = 33});
   EXPECT_EQ(plan.weights, runner.transformer().weight_bytes());
-  EXPECT_EQ(plan.kv, 64 * kv_bytes_per_token(spec, DType::kBF16, runner.backend()));  // two pages
+  EXPECT_EQ(plan.kv, 64 * kv_bytes_per_token(spec, {.encoding = "bf16"}, runner.backend()));  // two pages
 }
 
 TEST(TwoKvGroups, AreWhatTheGoldenModelWithOneWindowHas) {

@@ -92,9 +92,9 @@ TEST_P(GoldenTwin, GgufEqualsTransformers) {
 }
 
 TEST_P(GoldenFamily, TakesWhatTheMemoryPlanSays) {
-  TestRunner runner(GetParam().string(), {.kv = DType::kBF16});
+  TestRunner runner(GetParam().string(), {.kv = "bf16"});
   const MemoryPlan plan = plan_memory(CheckpointWeights(runner.checkpoint()), runner.transformer().spec(),
-                                      runner.backend(), {.kv = {.dtype = DType::kBF16}, .length = 33});
+                                      runner.backend(), {.kv = {.encoding = "bf16"}, .length = 33});
   const Transformer& model = runner.transformer();
   EXPECT_EQ(plan.weights, model.weight_bytes());
   EXPECT_NEAR(static_cast<double>(plan.experts), model.weight_bytes(1e9) - model.weight_bytes(0), 0.5);

@@ -36,7 +36,7 @@ TEST_P(Invariance, ChunksNeighboursAndThreadsChangeNoBit) {
   const std::string path = kTinyModels + GetParam();
   // Longer than a split of attention (512), so that splits and their merges are in play.
   const std::vector<std::int32_t> tokens = tokens_of_seed(1100, 1), other = tokens_of_seed(300, 2);
-  TestRunner::Options options{.kv = DType::kBF16, .max_length = 2048};
+  TestRunner::Options options{.kv = "bf16", .max_length = 2048};
   TestRunner runner(path, options);
   const std::vector<float> whole = runner.run_whole(tokens);
 
@@ -68,11 +68,11 @@ TEST_P(Invariance, EveryInstructionSetComputesTheSameBits) {
   const std::string path = kTinyModels + GetParam();
   const std::vector<std::int32_t> tokens = tokens_of_seed(40, 4);
   const std::vector<float> scalar =
-      TestRunner(path, {.isa = "scalar", .kv = DType::kBF16, .max_length = 64}).run_whole(tokens);
+      TestRunner(path, {.isa = "scalar", .kv = "bf16", .max_length = 64}).run_whole(tokens);
   for (int isa = 1; isa <= static_cast<int>(detect_isa()); ++isa) {
     if (!has_isa(static_cast<Isa>(isa))) continue;
     const std::string name(to_string(static_cast<Isa>(isa)));
-    expect_bits(TestRunner(path, {.isa = name, .kv = DType::kBF16, .max_length = 64}).run_whole(tokens), scalar, name);
+    expect_bits(TestRunner(path, {.isa = name, .kv = "bf16", .max_length = 64}).run_whole(tokens), scalar, name);
   }
 }
 
@@ -83,7 +83,7 @@ TEST_P(FamilyInvariance, ChunksNeighboursThreadsAndInstructionSetsChangeNoBit) {
   const std::string path = kFamilyGoldens + GetParam();
   const std::vector<std::int32_t> tokens = read_golden(path).tokens, other = tokens_of_seed(21, 5);
   const auto length = static_cast<std::int64_t>(tokens.size());
-  TestRunner::Options options{.kv = DType::kBF16, .max_length = length};
+  TestRunner::Options options{.kv = "bf16", .max_length = length};
   TestRunner runner(path, options);
   const std::vector<float> whole = runner.run_whole(tokens);
   std::vector<std::vector<TestRunner::Chunk>> chunked, mixed;

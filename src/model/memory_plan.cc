@@ -69,9 +69,14 @@ std::uint64_t activation_bytes(const ModelSpec& spec, std::int64_t rows) {
 }
 
 // Of whole pages. A page's size is that of pages of one token, times its tokens.
+// Pages of one token, to count bytes.
+backend::KvFormat per_token(const backend::KvFormat& format) {
+  return {.encoding = format.encoding, .block_tokens = 1, .exceptions = format.exceptions};
+}
+
 std::uint64_t kv_bytes(const ModelSpec& spec, const backend::Backend& backend, const MemoryPlanOptions& options) {
   const std::int64_t page = options.kv.block_tokens;
-  const kv::KvGroups groups = kv::group_layers(kv_needs(spec), {.dtype = options.kv.dtype, .block_tokens = 1});
+  const kv::KvGroups groups = kv::group_layers(kv_needs(spec), per_token(options.kv));
   const std::size_t window = options.sequences > 0 ? groups.window_page_bytes(backend) : 0;
   const auto tokens = static_cast<std::size_t>(page);
   const kv::KvBudget budget{.page_bytes = (groups.page_bytes(backend) - window) * tokens,
@@ -85,8 +90,9 @@ std::uint64_t kv_bytes(const ModelSpec& spec, const backend::Backend& backend, c
 
 }  // namespace
 
-std::uint64_t kv_bytes_per_token(const ModelSpec& spec, DType dtype, const backend::Backend& backend) {
-  return kv::group_layers(kv_needs(spec), {.dtype = dtype, .block_tokens = 1}).page_bytes(backend);
+std::uint64_t kv_bytes_per_token(const ModelSpec& spec, const backend::KvFormat& format,
+                                 const backend::Backend& backend) {
+  return kv::group_layers(kv_needs(spec), per_token(format)).page_bytes(backend);
 }
 
 MemoryPlan plan_memory(const CheckpointWeights& stored, const ModelSpec& spec, const backend::Backend& backend,

@@ -36,7 +36,8 @@ struct MemoryPlanOptions {
 MemoryPlan plan_memory(const CheckpointWeights& weights, const ModelSpec& spec, const backend::Backend& backend,
                        const MemoryPlanOptions& options);
 
-// Bytes of the keys and values of one token in all layers.
-std::uint64_t kv_bytes_per_token(const ModelSpec& spec, DType dtype, const backend::Backend& backend);
+// Bytes of the keys and values of one token in all layers. `format` gives encoding and exceptions.
+std::uint64_t kv_bytes_per_token(const ModelSpec& spec, const backend::KvFormat& format,
+                                 const backend::Backend& backend);
 
 }  // namespace millrace::model

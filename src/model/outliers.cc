@@ -8,7 +8,7 @@ namespace millrace::model {
 
 std::vector<std::string> find_outlier_weights(Transformer& model, backend::Backend& backend,
                                               std::span<const std::int32_t> tokens) {
-  const kv::KvGroups groups = model.kv_groups({.dtype = DType::kF32});
+  const kv::KvGroups groups = model.kv_groups({.encoding = "f32"});
   const auto n = static_cast<std::int64_t>(tokens.size());
   const auto n_pages = static_cast<std::int32_t>((n + groups.block_tokens - 1) / groups.block_tokens);
   const kv::KvStore store = kv::KvStore::create(backend, groups, n_pages).or_throw();

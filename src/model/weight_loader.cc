@@ -14,9 +14,6 @@ namespace {
 
 using checkpoint::RawTensor;
 
-// Scales of an FP8 cache, which is kept in another format here.
-bool is_cache_scale(const std::string& tensor) { return tensor.ends_with(".k_scale") || tensor.ends_with(".v_scale"); }
-
 constexpr double kLeastLength = 1e-12;  // of a row that is made a unit vector
 
 // Reads the rows of that order: with one read where they lie near each other, else run by run.
@@ -298,13 +295,8 @@ std::vector<float> WeightLoader::vector(const std::string& name, const BlockWeig
 
 void WeightLoader::check_all_used() const {
   std::map<std::string, int> left;  // tensors by the pattern that ignores them
-  int cache_scales = 0;
   const auto check = [&](const RawTensor& tensor) {
     if (used_.contains(tensor.name)) return;
-    if (is_cache_scale(tensor.name)) {
-      ++cache_scales;
-      return;
-    }
     for (const std::string& pattern : spec_.names.ignored) {
       if (!matches_pattern(pattern, tensor.name)) continue;
       ++left[pattern];
@@ -316,9 +308,6 @@ void WeightLoader::check_all_used() const {
   };
   for (const RawTensor& tensor : checkpoint_.tensors) check(tensor);
   for (const checkpoint::IntegerTensor& integers : checkpoint_.integers) check(integers.tensor);
-  if (cache_scales > 0) {
-    log::info("{}: {} scales of an FP8 cache are left alone", checkpoint_.path, cache_scales);
-  }
   for (const auto& [pattern, tensors] : left) {
     log::info("{}: {} tensors {} are left alone: the model of text does without", checkpoint_.path, tensors, pattern);
   }

@@ -46,7 +46,7 @@ class Poisoned final : public kv::PageDevice {
 };
 
 struct Pages {
-  DType dtype;
+  std::string_view encoding;
   const char* layout;
   std::int64_t block_tokens;
 };
@@ -57,7 +57,7 @@ class WindowPagesTest : public testing::TestWithParam<Pages> {
   using Windows = std::array<std::int64_t, 2>;
 
   static TestRunner runner(const Windows& windows) {
-    return TestRunner(kLlama, {.kv = DType::kBF16, .max_length = 2048}, [&](ModelSpec spec) {
+    return TestRunner(kLlama, {.kv = "bf16", .max_length = 2048}, [&](ModelSpec spec) {
       for (std::size_t i = 0; i < 2; ++i) spec.layers[i].get<AttentionParams>().window = windows[i];
       return spec;
     });
@@ -67,7 +67,7 @@ class WindowPagesTest : public testing::TestWithParam<Pages> {
   static std::vector<float> run(TestRunner& model, const std::vector<std::int32_t>& tokens, std::int64_t most,
                                 std::int32_t window_pages) {
     const backend::KvFormat form =
-        backend::cpu::choose_pages(GetParam().dtype, GetParam().layout, GetParam().block_tokens).or_throw();
+        backend::cpu::choose_pages(GetParam().encoding, GetParam().layout, GetParam().block_tokens).or_throw();
     const kv::KvGroups groups = model.transformer().kv_groups(form);
     const auto length = static_cast<std::int64_t>(tokens.size());
     const auto pages = static_cast<std::int32_t>(length / groups.block_tokens + 2);
@@ -121,9 +121,9 @@ TEST_P(WindowPagesTest, ChangeNoBit) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Pages, WindowPagesTest,
-                         testing::Values(Pages{DType::kBF16, "paged32", 32}, Pages{DType::kI8, "paged32", 64},
-                                         Pages{DType::kF32, "token", 1}, Pages{DType::kF16, "vector16", 16},
-                                         Pages{DType::kBF16, "vector16", 24}));
+                         testing::Values(Pages{"bf16", "paged32", 32}, Pages{"int8", "paged32", 64},
+                                         Pages{"f32", "token", 1}, Pages{"f16", "vector16", 16},
+                                         Pages{"bf16", "vector16", 24}));
 
 }  // namespace
 }  // namespace millrace::model

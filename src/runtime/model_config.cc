@@ -1,6 +1,9 @@
 #include "runtime/model_config.h"
 
 #include <algorithm>
+#include <charconv>
+#include <optional>
+#include <utility>
 
 #include "model/load_quantization.h"
 #include "runtime/field_checks.h"
@@ -8,7 +11,19 @@
 namespace millrace::runtime {
 
 const std::vector<std::string>& kv_cache_dtypes() {
-  static const std::vector<std::string> names = {"bf16", "f16", "f32", "int8"};
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all, aliases;
+    for (const std::string& device : backend::device_names()) {
+      for (const backend::KvEncodingKind& kind : backend::find_device(device)->kv_encodings()) {
+        if (std::ranges::find(all, kind.name) == all.end()) all.emplace_back(kind.name);
+        for (const std::string_view alias : kind.aliases) {
+          if (std::ranges::find(aliases, alias) == aliases.end()) aliases.emplace_back(alias);
+        }
+      }
+    }
+    all.insert(all.end(), aliases.begin(), aliases.end());
+    return all;
+  }();
   return names;
 }
 
@@ -41,14 +56,56 @@ const std::vector<std::string>& quantization_names() {
 
 namespace {
 
+// "3" or "0-1", [first, last].
+std::optional<std::pair<std::int64_t, std::int64_t>> parse_layers(std::string_view text) {
+  const auto number = [](std::string_view digits) -> std::optional<std::int64_t> {
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    if (error != std::errc() || end != digits.data() + digits.size() || value < 0) return std::nullopt;
+    return value;
+  };
+  const std::size_t dash = text.find('-');
+  const auto first = number(text.substr(0, dash));
+  const auto last = dash == std::string_view::npos ? first : number(text.substr(dash + 1));
+  if (!first || !last || *first > *last) return std::nullopt;
+  return std::pair(*first, *last);
+}
+
+// "0-1:bf16,5:int8"
+Result<std::shared_ptr<const std::vector<backend::KvException>>> parse_exceptions(const std::string& text,
+                                                                                  const backend::DeviceKind& device) {
+  auto all = std::make_shared<std::vector<backend::KvException>>();
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    const std::string_view entry = std::string_view(text).substr(at, end - at);
+    at = end + 1;
+    const std::size_t colon = entry.find(':');
+    const auto layers = parse_layers(entry.substr(0, colon));
+    if (colon == std::string_view::npos || !layers) {
+      return make_error(ErrorCode::kInvalidArgument, "kv-exceptions",
+                        "kv-exceptions has '{}': expected LAYER:NAME or FIRST-LAST:NAME, as in 0-1:bf16,5:int8", entry);
+    }
+    const std::string_view name = entry.substr(colon + 1);
+    const auto pages = device.kv_format(name, device.kv_layouts().front(), 0);
+    if (!pages) {
+      return make_error(ErrorCode::kInvalidArgument, "kv-exceptions", "kv-exceptions has '{}': {}", entry,
+                        pages.error().message);
+    }
+    all->push_back({.first = layers->first, .last = layers->second, .encoding = pages->encoding});
+  }
+  if (all->empty()) return std::shared_ptr<const std::vector<backend::KvException>>();
+  return std::shared_ptr<const std::vector<backend::KvException>>(std::move(all));
+}
+
 Result<backend::KvFormat> pages_of(const ModelConfig& config) {
-  const DType dtype = config.kv_cache_dtype == "int8"  ? DType::kI8
-                      : config.kv_cache_dtype == "f32" ? DType::kF32
-                      : config.kv_cache_dtype == "f16" ? DType::kF16
-                                                       : DType::kBF16;
   const auto device = backend::choose_device(config.device);
   if (!device) return device.error();
-  return (*device)->kv_format(dtype, config.kv_layout, config.block_size);
+  auto pages = (*device)->kv_format(config.kv_cache_dtype, config.kv_layout, config.block_size);
+  if (!pages) return pages;
+  auto exceptions = parse_exceptions(config.kv_exceptions, **device);
+  if (!exceptions) return exceptions.error();
+  pages->exceptions = *std::move(exceptions);
+  return pages;
 }
 
 }  // namespace

@@ -21,7 +21,9 @@ struct ModelConfig {
   std::string device = "cpu";  // one of backend::device_names()
   int threads = 0;             // worker threads, [0, kMaxThreads]; 0 = as many as affinity and cgroup quota allow
   std::string cpu_isa;         // "scalar", "avx2", ... (base/cpu.h); empty: the best the CPU has
-  std::string kv_cache_dtype = "bf16";    // one of kv_cache_dtypes()
+  std::string kv_cache_dtype = "bf16";  // one of kv_cache_dtypes()
+  // Layers whose keys and values are stored otherwise, as "0-1:bf16,5:int8"; "" = none.
+  std::string kv_exceptions;
   std::string kv_layout = "paged32";      // one of kv_layouts()
   std::int64_t block_size = 0;            // tokens of a page, [0, backend::kMaxBlockTokens]; 0 = the layout's default
   std::string matmul_precision = "auto";  // one of matmul_precisions()
@@ -50,8 +52,8 @@ struct ModelConfig {
 };
 
 // The values that fields of ModelConfig accept.
-const std::vector<std::string>& kv_cache_dtypes();
-const std::vector<std::string>& kv_layouts();  // of all devices
+const std::vector<std::string>& kv_cache_dtypes();  // of all devices, then aliases
+const std::vector<std::string>& kv_layouts();       // of all devices
 const std::vector<std::string>& matmul_precisions();
 const std::vector<std::string>& quantization_names();  // of loading
 

@@ -22,10 +22,17 @@ constexpr std::size_t kIdleCachedBytes = std::size_t{4} << 20, kIdleCachedPart =
 // itself.
 std::uint64_t origin_key(const LoadedModel& loaded) {
   const ModelConfig& config = loaded.config;
+  const backend::KvFormat pages = config.kv_pages();
+  std::string encodings(pages.encoding);
+  if (pages.exceptions != nullptr) {
+    for (const backend::KvException& e : *pages.exceptions) {
+      encodings += fmt::format(",{}-{}:{}", e.first, e.last, e.encoding);
+    }
+  }
   return checksum(fmt::format("{:016x}|{:016x}|{}|{}|{}|{}|{}|{}", loaded.content_key,
                               model::computation_key(loaded.transformer->spec()), build_key(),
-                              loaded.transformer->description(), config.matmul_precision, config.kv_cache_dtype,
-                              config.kv_layout, loaded.transformer->max_length()));
+                              loaded.transformer->description(), config.matmul_precision, encodings, config.kv_layout,
+                              loaded.transformer->max_length()));
 }
 
 std::unique_ptr<kv::DiskTier> open_disk_tier(const LoadedModel& loaded, const EngineConfig& engine,

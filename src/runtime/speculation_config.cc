@@ -55,6 +55,7 @@ draft::DrafterOptions SpeculationConfig::prepare(const LoadedModel& loaded, cons
                 .precision = loaded.config.precision(),
                 .step_tokens = steps.max_batched_tokens,
                 .sequences = steps.max_sequences};
+  made.place.form.exceptions = nullptr;  // of the target's layers
   const draft::DrafterKind* kind = draft::find_drafter(method);
   const draft::Needs needs = kind == nullptr ? draft::Needs::kNothing : kind->needs;
   if (needs == draft::Needs::kHeads && !model.empty()) made.heads = model;

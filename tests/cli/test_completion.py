@@ -141,7 +141,8 @@ def test_completes_options_of_the_command_and_of_its_groups(complete):
 
 
 def test_completes_values(complete):
-    assert set(complete("millrace perplexity --kv-cache-dtype ")) == {"bf16", "f16", "f32", "int8"}
+    assert set(complete("millrace perplexity --kv-cache-dtype ")) == {
+        "auto", "bf16", "bfloat16", "f16", "float", "float16", "float32", "f32", "fp8", "fp8_e4m3", "half", "int4", "int8", "k8v4"}
     assert complete("millrace perplexity --kv-layout v") == ["vector16"]
     assert complete("millrace serve --scheduling-policy fc") == ["fcfs"]
     assert complete("millrace --log-level w") == ["warn"]

@@ -77,8 +77,12 @@ std::string PagedKeys::description() const {
 }
 
 backend::Arithmetic PagedKeys::arithmetic() const noexcept {
-  const DType type = cache_.pages.dtype;
-  return type == DType::kBF16 || type == DType::kI8 ? backend::Arithmetic::kBf16 : backend::Arithmetic::kF32;
+  for (const std::string& device : backend::device_names()) {
+    for (const backend::KvEncodingKind& kind : backend::find_device(device)->kv_encodings()) {
+      if (kind.name == cache_.pages.encoding) return kind.arithmetic;
+    }
+  }
+  return backend::Arithmetic::kF32;
 }
 
 double PagedKeys::layer_bytes() const noexcept {

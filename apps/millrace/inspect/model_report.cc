@@ -50,10 +50,9 @@ Json describe_memory(const model::CheckpointWeights& weights, const model::Model
                                                      .length = length,
                                                      .sequences = 1});
   Json per_token = Json::object();
-  for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
-    per_token[std::string(to_string(dtype))] = model::kv_bytes_per_token(spec, dtype, backend);
+  for (const backend::KvEncodingKind& kind : backend::choose_device(flags.device).or_throw()->kv_encodings()) {
+    per_token[std::string(kind.name)] = model::kv_bytes_per_token(spec, {.encoding = kind.name}, backend);
   }
-  per_token["int8"] = model::kv_bytes_per_token(spec, DType::kI8, backend);
   return {{"kv_bytes_per_token", std::move(per_token)},
           {"kv_cache_dtype", flags.kv_cache_dtype},
           {"tokens", length},

@@ -42,8 +42,11 @@ void print_tokenizer(const Json& t) {
 void print_memory(const Json& m) {
   if (m.is_null()) return;
   const Json& kv = m["kv_bytes_per_token"];
-  print_fact("kv per token", fmt::format("f32 {}, f16 {}, bf16 {}, int8 {}", bytes(kv["f32"]), bytes(kv["f16"]),
-                                         bytes(kv["bf16"]), bytes(kv["int8"])));
+  std::string of_encodings;
+  for (const auto& [encoding, taken] : kv.items()) {
+    of_encodings += fmt::format("{}{} {}", of_encodings.empty() ? "" : ", ", encoding, bytes(taken));
+  }
+  print_fact("kv per token", of_encodings);
   print_fact("memory",
              fmt::format("{} = weights {} ({}) + kv {} ({}, {} tokens) + workspace {}; {} available", bytes(m["total"]),
                          bytes(m["weights"]), shown(m["isa"]), bytes(m["kv"]), shown(m["kv_cache_dtype"]),

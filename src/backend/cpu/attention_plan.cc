@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "backend/cpu/kv_encoding.h"
 #include "base/check.h"
 
 namespace millrace::backend::cpu {
@@ -55,10 +56,9 @@ void AttentionPlan::prepare(const KernelSet& kernels, const HostAttendArgs& args
          out.cols() == args.heads * geometry.value_dim);
   DCHECK(layout_of(geometry).fits(geometry.block_tokens));
   kernels_ = &kernels;
-  kernel_ = geometry.dtype == DType::kF32   ? kernels.attend_f32
-            : geometry.dtype == DType::kF16 ? kernels.attend_f16
-            : geometry.dtype == DType::kI8  ? kernels.attend_int8
-                                            : kernels.attend_bf16;
+  const auto kernel = std::ranges::find(kernels.attentions, encoding_of(geometry).name, &AttentionKernel::encoding);
+  CHECK(kernel != kernels.attentions.end());
+  kernel_ = kernel->run;
   // As many heads of a page in one task as leave work for everybody: a page is then read from end to end.
   std::int64_t heads = geometry.kv_heads;
   const auto count = [&] {
@@ -159,14 +159,15 @@ void AttentionPlan::run(std::int64_t index, float* partials, std::byte* scratch)
 
 void AttentionPlan::merge(const Group& group, const float* partials) const noexcept {
   const AttendRows& rows = group.rows;
-  const std::int64_t value_dim = rows.kv.geometry.value_dim, state = 2 + rows.kv.geometry.padded_value_dim();
+  const KvGeometry& geometry = rows.kv.geometry;
+  const std::int64_t value_dim = geometry.value_dim, state = 2 + geometry.padded_value_dim();
   const std::int64_t head_rows = rows.n_tokens * rows.group;
   for (std::int64_t r = 0; r < rows.rows(); ++r) {
     const std::int64_t head = r / head_rows, local = r % head_rows;
     const std::int64_t query_head = head * rows.group + local % rows.group;
     float* out = rows.out + local / rows.group * rows.out_stride + query_head * value_dim;
     const float* sink = rows.sinks != nullptr ? rows.sinks + query_head : nullptr;
-    kernels_->merge_splits(partials + r * state, group.n_splits, rows.rows() * state, value_dim, sink, out);
+    kernels_->merge_splits(partials + r * state, group.n_splits, rows.rows() * state, geometry, sink, out);
   }
 }
 

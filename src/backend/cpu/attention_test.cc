@@ -1,4 +1,4 @@
-// Attention of every page type, layout and instruction set against float64 and against each other, over scattered pages
+// Attention of every encoding, layout and instruction set against float64 and against each other, over scattered pages
 // full of NaN where nothing was written.
 
 #include <gtest/gtest.h>
@@ -95,16 +95,22 @@ std::vector<Shape> shapes() {
   return all;
 }
 
-class Attention : public testing::TestWithParam<DType> {};
+class Attention : public testing::TestWithParam<const KvEncoding*> {
+ protected:
+  // How far a row may be off beside float64, as a part of the weighted sum of magnitudes. f32: scores of normal data
+  // are off by at most head_dim roundings of |q||k| scale < 10, weights by 2e-7, sums by one rounding a token. bf16: a
+  // weight is rounded to 8 bits, and the sum is that of rounded weights. int8: a query is off by up to 4/254 of its
+  // root mean square, a weight by 1/32766 of the tile's largest.
+  static double product_error(double of_floats = 0.0) {
+    return GetParam()->product_bytes == 2 ? 1.1 / 256 : GetParam()->product_bytes == 1 ? 5e-2 : of_floats;
+  }
+};
 
-// f32 and f16: scores of normal data are off by at most head_dim roundings of |q||k| scale < 10, weights by 2e-7, sums
-// by one rounding a token. bf16: a weight is rounded to 8 bits, and the sum is that of rounded weights. int8: a
-// query is off by up to 4/254 of its root mean square, a weight by 1/32766 of the tile's largest.
 TEST_P(Attention, MatchesFloat64AndReadsNoSlotPastTheEnd) {
-  const double relative = GetParam() == DType::kBF16 ? 1.1 / 256 : GetParam() == DType::kI8 ? 5e-2 : 0.0;
+  const double relative = product_error();
   for (const Shape& shape : shapes()) {
     const Content content(shape);
-    const Reference expected = reference(GetParam(), content);
+    const Reference expected = reference(*GetParam(), content);
     const std::vector<float> out = attend(supported_isas().back(), GetParam(), content);
     for (std::size_t i = 0; i < out.size(); ++i) {
       ASSERT_NEAR(out[i], expected.out[i], 5e-6 + relative * expected.magnitude[i]) << describe(shape) << " at " << i;
@@ -213,7 +219,8 @@ TEST_P(Attention, PagesHoldAHeadWithZerosBehindItInEveryLayout) {
   for (const auto& [head_dim, value_dim] : sizes) {
     const Shape shape{.head_dim = head_dim, .group = 3, .length = 77, .n_rows = 5, .value_dim = value_dim};
     const Content content(shape);
-    const Content longer = content.with_sizes(padded_head_dim(head_dim), padded_head_dim(value_dim));
+    const KvGeometry geometry = geometry_for(*GetParam(), shape);
+    const Content longer = content.with_sizes(geometry.padded_key_dim(), geometry.padded_value_dim());
     for (const KvLayout& layout : all_kv_layouts()) {
       for (const Isa isa : supported_isas()) {
         Store store({isa, GetParam(), &layout, layout.block_tokens}, {&content});
@@ -224,16 +231,25 @@ TEST_P(Attention, PagesHoldAHeadWithZerosBehindItInEveryLayout) {
   }
 }
 
-// Values with zeros up to the size of keys: the same bits, and zeros behind them.
+// Values with zeros up to the size of keys: the same bits, and zeros behind them, up to rounding where heads were
+// turned.
 TEST_P(Attention, ComputesSmallerValuesAsThoseThatZerosFillUp) {
   for (const auto& [head_dim, value_dim] : kTwoSizes) {
     if (value_dim > head_dim) continue;
+    const KvGeometry sizes{.encoding = GetParam(), .key_dim = head_dim, .value_dim = value_dim};
+    if (sizes.rotates() && sizes.padded_key_dim() != sizes.padded_value_dim()) continue;  // another rotation
     const Content content(
         {.head_dim = head_dim, .group = 3, .length = 600, .n_rows = 30, .window = 550, .value_dim = value_dim});
     const Content filled = content.with_sizes(head_dim, head_dim);
     for (const Isa isa : supported_isas()) {
       const std::vector<float> out = attend(isa, GetParam(), content);
-      EXPECT_TRUE(same_bits(Content::with_zeros(out, value_dim, head_dim), attend(isa, GetParam(), filled)))
+      std::vector<float> expected = attend(isa, GetParam(), filled);
+      for (std::size_t i = 0; i < expected.size(); ++i) {
+        if (!sizes.rotates() || static_cast<std::int64_t>(i) % head_dim < value_dim) continue;
+        EXPECT_NEAR(expected[i], 0.0f, 1e-5f);
+        expected[i] = 0.0f;
+      }
+      EXPECT_TRUE(same_bits(Content::with_zeros(out, value_dim, head_dim), expected))
           << to_string(isa) << " " << describe(content.shape);
     }
   }
@@ -291,11 +307,11 @@ TEST_P(Attention, FollowsScoresThatKeepGrowing) {
           t == 580 ? 30.0f : 0.02f * static_cast<float>(t);
     }
   }
-  const Reference expected = reference(GetParam(), content);
+  const Reference expected = reference(*GetParam(), content);
   const std::vector<float> out = attend(Isa::kScalar, GetParam(), content);
   // int8 queries are off by a part of a hundredth, which scores of hundreds multiply: only bits are compared.
-  for (std::size_t i = 0; i < out.size() && GetParam() != DType::kI8; ++i) {
-    const double relative = GetParam() == DType::kBF16 ? 1.1 / 256 : 1e-5;
+  for (std::size_t i = 0; i < out.size() && GetParam()->product_bytes > 1; ++i) {
+    const double relative = product_error(1e-5);
     ASSERT_NEAR(out[i], expected.out[i], 2e-5 + relative * expected.magnitude[i]) << i;
   }
   for (const Isa isa : supported_isas()) EXPECT_TRUE(same_bits(out, attend(isa, GetParam(), content)));
@@ -307,9 +323,9 @@ TEST_P(Attention, FollowsScoresThatKeepGrowing) {
 TEST_P(Attention, CapsScoresHoweverLargeTheyAre) {
   Content content({.head_dim = 64, .group = 4, .length = 600, .n_rows = 30, .softcap = 3.0f});
   for (float& x : content.q) x *= 300.0f;
-  const Reference expected = reference(GetParam(), content);
+  const Reference expected = reference(*GetParam(), content);
   const std::vector<float> out = attend(Isa::kScalar, GetParam(), content);
-  const double relative = GetParam() == DType::kBF16 ? 1.1 / 256 : GetParam() == DType::kI8 ? 5e-2 : 1e-5;
+  const double relative = product_error(1e-5);
   for (std::size_t i = 0; i < out.size(); ++i) {
     ASSERT_NEAR(out[i], expected.out[i], 2e-5 + relative * expected.magnitude[i]) << i;
   }
@@ -347,17 +363,23 @@ TEST_P(Attention, ForgetsFarTokensWithASteepSlope) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Attention, testing::Values(DType::kF32, DType::kF16, DType::kBF16, DType::kI8),
-                         [](const auto& tested) { return std::string(to_string(tested.param)); });
+std::vector<const KvEncoding*> every_encoding() {
+  std::vector<const KvEncoding*> all;
+  for (const KvEncoding& encoding : all_kv_encodings()) all.push_back(&encoding);
+  return all;
+}
+INSTANTIATE_TEST_SUITE_P(All, Attention, testing::ValuesIn(every_encoding()),
+                         [](const auto& tested) { return std::string(tested.param->name); });
 
 // A query with one value that dwarfs the others takes a second term, which keeps them.
 TEST(AttentionInt8, KeepsSmallValuesOfAQueryBesideALargeOne) {
+  const KvEncoding& int8 = *find_kv_encoding("int8");
   Content content({.head_dim = 64, .group = 4, .length = 300, .n_rows = 9});
   for (std::size_t i = 0; i < content.q.size(); i += 64) content.q[i] = 40.0f;
   for (std::size_t i = 0; i < content.keys.size(); i += 64) content.keys[i] = 0.0f;
-  const Reference expected = reference(DType::kI8, content);
+  const Reference expected = reference(int8, content);
   for (const Isa isa : supported_isas()) {
-    const std::vector<float> out = attend(isa, DType::kI8, content);
+    const std::vector<float> out = attend(isa, &int8, content);
     for (std::size_t i = 0; i < out.size(); ++i) {
       ASSERT_NEAR(out[i], expected.out[i], 1e-5 + 2e-3 * expected.magnitude[i]) << to_string(isa) << " at " << i;
     }
@@ -366,12 +388,13 @@ TEST(AttentionInt8, KeepsSmallValuesOfAQueryBesideALargeOne) {
 
 // What decides is the root mean square over the head's own dimensions, without the zeros behind them.
 TEST(AttentionInt8, TakesOneTermForAnOrdinaryQueryOfAPaddedHead) {
+  const KvEncoding& int8 = *find_kv_encoding("int8");
   Content content({.head_dim = 20, .group = 4, .length = 300, .n_rows = 9});
   for (std::size_t i = 0; i < content.q.size(); ++i) content.q[i] = i % 20 == 0 ? 1.0f : i % 2 == 0 ? 0.15f : -0.15f;
   Content rounded = content;  // to what one term keeps
   for (float& x : rounded.q) x = std::nearbyint(x * 127.0f) / 127.0f;
   for (const Isa isa : supported_isas()) {
-    EXPECT_TRUE(same_bits(attend(isa, DType::kI8, content), attend(isa, DType::kI8, rounded))) << to_string(isa);
+    EXPECT_TRUE(same_bits(attend(isa, &int8, content), attend(isa, &int8, rounded))) << to_string(isa);
   }
 }
 

@@ -15,8 +15,10 @@
 #include <immintrin.h>
 #endif
 
+#include "backend/cpu/head_rotation.h"
 #include "backend/cpu/int8_form.h"
 #include "backend/cpu/kernels.h"
+#include "backend/cpu/kv_codes.h"
 #include "backend/cpu/pack.h"
 #include "quant/group_format.h"
 #include "tensor/dtype.h"

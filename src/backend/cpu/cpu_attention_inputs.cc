@@ -52,7 +52,7 @@ void finish_head(const KernelSet& kernels, const HostAttentionInputs& inputs, co
 
 // Queries, key and value of one key/value head of a row, once the product is there.
 void finish_heads(const KernelSet& kernels, const HostAttentionInputs& inputs, std::int64_t row, std::int64_t kv_head,
-                  TensorView qkv) noexcept {
+                  TensorView qkv, KvOverflows& overflows) noexcept {
   const KvGeometry& geometry = inputs.kv.geometry;
   const std::int64_t head_dim = geometry.key_dim, group = inputs.heads / geometry.kv_heads;
   float* q = qkv.row(row);
@@ -64,7 +64,7 @@ void finish_heads(const KernelSet& kernels, const HostAttentionInputs& inputs, s
     if (inputs.query_scale.data != nullptr) kernels.scale(head, head_dim, *inputs.query_scale.row(row), 0.0f);
   }
   finish_head(kernels, inputs, inputs.k_norm, row, kv_head, k);
-  write_token(KvWriter(kernels, inputs.kv), inputs.sequences, row, kv_head, k, v);
+  write_token(KvWriter(kernels, inputs.kv, &overflows), inputs.sequences, row, kv_head, k, v);
 }
 
 }  // namespace
@@ -89,7 +89,7 @@ void CpuBackend::project_attention(const AttentionInputs& of_device, DeviceView 
       products_.multiply_rows(source, weight, output, first, end - first, worker);
       for (std::int64_t row = first; row < end; ++row) {
         if (row_work) finish_row(kernels_, inputs, qkv.row(row), qkv.cols());
-        for (std::int64_t h = 0; h < kv_heads; ++h) finish_heads(kernels_, inputs, row, h, qkv);
+        for (std::int64_t h = 0; h < kv_heads; ++h) finish_heads(kernels_, inputs, row, h, qkv, overflows_);
       }
     });
     return;
@@ -101,7 +101,8 @@ void CpuBackend::project_attention(const AttentionInputs& of_device, DeviceView 
     });
   }
   program_->add_split(rows * kv_heads, 1, [=, this](std::int64_t begin, std::int64_t end, int) {
-    for (std::int64_t i = begin; i < end; ++i) finish_heads(kernels_, inputs, i / kv_heads, i % kv_heads, qkv);
+    for (std::int64_t i = begin; i < end; ++i)
+      finish_heads(kernels_, inputs, i / kv_heads, i % kv_heads, qkv, overflows_);
   });
 }
 

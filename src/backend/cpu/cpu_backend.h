@@ -6,6 +6,7 @@
 
 #include "backend/backend.h"
 #include "backend/device_kind.h"
+#include "backend/cpu/kv_overflows.h"
 #include "backend/cpu/expert_plan.h"
 #include "backend/cpu/host_memory_backend.h"
 #include "backend/cpu/kernels.h"
@@ -31,6 +32,7 @@ class CpuBackend final : public HostMemoryBackend {
 
   std::string description() const override;
   int threads() const noexcept override { return team_.size(); }
+  std::vector<KvOverflow> take_kv_overflows() override { return overflows_.take(); }
   std::unique_ptr<Linear> make_linear(std::vector<WeightSource> sources, MatmulPrecision precision) override;
   void finish_loading() override;
   std::size_t packed_bytes(const quant::QuantFormat& format, std::int64_t rows, std::int64_t cols,
@@ -73,6 +75,7 @@ class CpuBackend final : public HostMemoryBackend {
   Products products_;
   std::deque<AttentionPlan> plans_;  // of the attentions recorded; kept for their memory
   std::size_t plans_used_ = 0;
+  KvOverflows overflows_;
   WorkerTeam team_;  // last: its threads end before the programs that one may still be walking through
 };
 

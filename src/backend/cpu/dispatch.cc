@@ -17,10 +17,7 @@ KernelSet select_kernels(Isa isa) {
   };
   for (const KernelSet* set : usable) {
     best.linears.insert(best.linears.end(), set->linears.begin(), set->linears.end());
-    take(best.attend_f32, set->attend_f32);
-    take(best.attend_f16, set->attend_f16);
-    take(best.attend_bf16, set->attend_bf16);
-    take(best.attend_int8, set->attend_int8);
+    best.attentions.insert(best.attentions.end(), set->attentions.begin(), set->attentions.end());
     take(best.merge_splits, set->merge_splits);
     take(best.to_f16, set->to_f16);
     take(best.to_int8, set->to_int8);

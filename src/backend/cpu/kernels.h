@@ -127,16 +127,18 @@ struct AttendRows {
   }
 };
 
+// Attention over pages of one encoding of kv_encodings/.
+struct AttentionKernel {
+  std::string_view encoding;
+  void (*run)(const AttendRows&);
+};
+
 struct KernelSet {
   Isa isa = Isa::kScalar;
   std::vector<LinearKernel> linears;
-  // Attention by type of page; null if this file has none.
-  void (*attend_f32)(const AttendRows&) = nullptr;
-  void (*attend_f16)(const AttendRows&) = nullptr;
-  void (*attend_bf16)(const AttendRows&) = nullptr;
-  void (*attend_int8)(const AttendRows&) = nullptr;
+  std::vector<AttentionKernel> attentions;  // of an encoding the first one counts
   // `sink`: of the row's head or null.
-  void (*merge_splits)(const float* partials, std::int64_t n_splits, std::int64_t stride, std::int64_t value_dim,
+  void (*merge_splits)(const float* partials, std::int64_t n_splits, std::int64_t stride, const KvGeometry& geometry,
                        const float* sink, float* out) = nullptr;
   // Convert a key or value of one head to the type of its page; n is a multiple of 16. i8: x = code * scale with codes
   // in [-127, 127]; a NaN or infinity makes the scale NaN.
@@ -176,7 +178,7 @@ struct KernelSet {
 inline constexpr std::int64_t kSplitTokens = 512;
 // Maximum of rows in one kernel call.
 inline constexpr std::int64_t kAttendRows = 96;
-// A copy of a tile's keys, or values, of any type: bytes, at most.
+// A copy of a tile's keys, or values, of any encoding: bytes, at most.
 constexpr std::size_t part_bytes(std::int64_t padded_key_dim, std::int64_t padded_value_dim) noexcept {
   return static_cast<std::size_t>(kTileTokens * (std::max(padded_key_dim, padded_value_dim) * 4 + 8));
 }

@@ -7,29 +7,33 @@
 namespace millrace::backend::cpu {
 namespace {
 
-// The elements of a type, and the n of them that lie together in a tile.
+// Elements of a type, and the n of them that lie together in a tile.
 template <typename UnitType, typename ElementType>
-struct Form {
+struct Elements {
   using Unit = UnitType;
   using Element = ElementType;
   static constexpr auto kUnit = static_cast<std::int64_t>(sizeof(Unit));
   static constexpr auto kElement = static_cast<std::int64_t>(sizeof(Element));
-  static constexpr std::int64_t kDot = kUnit / kElement;
+  static constexpr std::int64_t kTogether = kUnit / kElement;
 
-  // Bytes from the first value of a tile to that of a token and dimension.
-  static std::int64_t value_at(std::int64_t padded_dim, std::int64_t token, std::int64_t d) noexcept {
-    const std::int64_t strip = d / kStripDims * kStripDims, width = std::min(kStripDims, padded_dim - strip);
-    return (strip * kTileTokens + (token / kDot * width + d - strip) * kDot + token % kDot) * kElement;
+  // Bytes from the beginning of a tile to the value of a token and column.
+  static std::int64_t value_at(const TileForm& form, std::int64_t token, std::int64_t column) noexcept {
+    const std::int64_t strip = column / form.strip * form.strip,
+                       width = std::min(form.strip, form.value_columns - strip);
+    return static_cast<std::int64_t>(form.values_at()) +
+           (strip * kTileTokens + (token / kTogether * width + column - strip) * kTogether + token % kTogether) *
+               kElement;
   }
 };
 
 template <typename Visit>
-void with_form(DType type, const Visit& visit) noexcept {
-  switch (type) {
-    case DType::kF32: visit(Form<std::uint32_t, std::uint32_t>()); return;
-    case DType::kF16: visit(Form<std::uint16_t, std::uint16_t>()); return;
-    case DType::kBF16: visit(Form<std::uint32_t, std::uint16_t>()); return;
-    default: visit(Form<std::uint32_t, std::uint8_t>()); return;
+void with_elements(const TileForm& form, const Visit& visit) noexcept {
+  switch (form.element * 8 + form.together) {
+    case 4 * 8 + 1: visit(Elements<std::uint32_t, std::uint32_t>()); return;
+    case 2 * 8 + 1: visit(Elements<std::uint16_t, std::uint16_t>()); return;
+    case 2 * 8 + 2: visit(Elements<std::uint32_t, std::uint16_t>()); return;
+    case 1 * 8 + 2: visit(Elements<std::uint16_t, std::uint8_t>()); return;
+    default: visit(Elements<std::uint32_t, std::uint8_t>()); return;
   }
 }
 
@@ -63,71 +67,74 @@ void interleave(Piece<T> (&rows)[kRows]) noexcept {
 
 }  // namespace
 
-void write_to_tile(const TileForm& form, std::int64_t token, const KvToken& from, std::byte* tile) noexcept {
-  const std::int64_t key_dim = form.key_dim, value_dim = form.value_dim;  // bytes written may alias the form
-  std::byte* values = tile + form.values_at();
-  with_form(form.type, [&](auto elements) {
-    using F = decltype(elements);
-    for (std::int64_t d = 0; d < key_dim / F::kDot; ++d) {
-      std::memcpy(tile + (d * kTileTokens + token) * F::kUnit, from.key + d * F::kUnit, sizeof(typename F::Unit));
+void write_to_tile(const TileForm& in_memory, std::int64_t token, const KvToken& from, std::byte* tile) noexcept {
+  const TileForm form = in_memory;  // bytes written may alias it
+  with_elements(form, [&](auto elements) {
+    using E = decltype(elements);
+    for (std::int64_t c = 0; c < form.key_columns / E::kTogether; ++c) {
+      std::memcpy(tile + (c * kTileTokens + token) * E::kUnit, from.key + c * E::kUnit, sizeof(typename E::Unit));
     }
-    for (std::int64_t strip = 0; strip < value_dim; strip += kStripDims) {
-      const std::int64_t width = std::min(kStripDims, value_dim - strip);
-      std::byte* to = values + F::value_at(value_dim, token, strip);
-      for (std::int64_t d = 0; d < width; ++d) {
-        std::memcpy(to + d * F::kUnit, from.value + (strip + d) * F::kElement, sizeof(typename F::Element));
+    for (std::int64_t strip = 0; strip < form.value_columns; strip += form.strip) {
+      const std::int64_t width = std::min(form.strip, form.value_columns - strip);
+      std::byte* to = tile + E::value_at(form, token, strip);
+      for (std::int64_t c = 0; c < width; ++c) {
+        std::memcpy(to + c * E::kUnit, from.value + (strip + c) * E::kElement, sizeof(typename E::Element));
       }
     }
   });
-  if (form.type != DType::kI8) return;
-  std::byte* scales = tile + form.scales_at();
-  std::memcpy(scales + token * std::int64_t{sizeof(float)}, &from.key_scale, sizeof(float));
-  std::memcpy(scales + (kTileTokens + token) * std::int64_t{sizeof(float)}, &from.value_scale, sizeof(float));
+  std::byte* scale = tile + form.scales_at() + token * form.scale_bytes;
+  const auto bytes = static_cast<std::size_t>(form.scale_bytes);
+  for (std::int64_t i = 0; i < form.key_scales; ++i, scale += kTileTokens * form.scale_bytes) {
+    std::memcpy(scale, from.key_scales + i * form.scale_bytes, bytes);
+  }
+  for (std::int64_t i = 0; i < form.value_scales; ++i, scale += kTileTokens * form.scale_bytes) {
+    std::memcpy(scale, from.value_scales + i * form.scale_bytes, bytes);
+  }
 }
 
-void gather_keys(DType type, std::int64_t padded_dim, const std::byte* const* keys, std::int64_t piece_stride,
+void gather_keys(const TileForm& form, const std::byte* const* keys, std::int64_t piece_stride,
                  std::byte* tile) noexcept {
-  with_form(type, [&](auto form) {
-    using F = decltype(form);
-    constexpr int kRows = kPiece / static_cast<int>(F::kUnit);
-    for (std::int64_t piece = 0; piece < padded_dim * F::kElement / kPiece; ++piece) {
-      std::byte* to = tile + piece * kRows * kTileTokens * F::kUnit;
+  with_elements(form, [&](auto elements) {
+    using E = decltype(elements);
+    constexpr int kRows = kPiece / static_cast<int>(E::kUnit);
+    for (std::int64_t piece = 0; piece < form.key_bytes() / kPiece; ++piece) {
+      std::byte* to = tile + piece * kRows * kTileTokens * E::kUnit;
       for (std::int64_t t = 0; t < kTileTokens; t += kRows) {
-        Piece<typename F::Unit> rows[kRows];
+        Piece<typename E::Unit> rows[kRows];
         for (int i = 0; i < kRows; ++i) std::memcpy(&rows[i], keys[t + i] + piece * piece_stride, kPiece);
-        interleave<typename F::Unit>(rows);
-        for (int i = 0; i < kRows; ++i) std::memcpy(to + (i * kTileTokens + t) * F::kUnit, &rows[i], kPiece);
+        interleave<typename E::Unit>(rows);
+        for (int i = 0; i < kRows; ++i) std::memcpy(to + (i * kTileTokens + t) * E::kUnit, &rows[i], kPiece);
       }
     }
   });
 }
 
-void gather_value_rows(DType type, std::int64_t padded_dim, const std::byte* const* values, std::byte* to) noexcept {
-  with_form(type, [&](auto form) {
-    using F = decltype(form);
-    constexpr int kRows = static_cast<int>(F::kDot);
+void gather_value_rows(const TileForm& form, const std::byte* const* values, std::byte* tile) noexcept {
+  with_elements(form, [&](auto elements) {
+    using E = decltype(elements);
+    constexpr int kRows = static_cast<int>(E::kTogether);
     for (std::int64_t t = 0; t < kTileTokens; t += kRows) {
-      for (std::int64_t d = 0; d < padded_dim; d += kPiece / F::kElement) {
-        Piece<typename F::Element> rows[kRows];
-        for (int i = 0; i < kRows; ++i) std::memcpy(&rows[i], values[t + i] + d * F::kElement, kPiece);
-        interleave<typename F::Element>(rows);
-        std::memcpy(to + F::value_at(padded_dim, t, d), rows, sizeof(rows));
+      for (std::int64_t c = 0; c < form.value_columns; c += kPiece / E::kElement) {
+        Piece<typename E::Element> rows[kRows];
+        for (int i = 0; i < kRows; ++i) std::memcpy(&rows[i], values[t + i] + c * E::kElement, kPiece);
+        interleave<typename E::Element>(rows);
+        std::memcpy(tile + E::value_at(form, t, c), rows, sizeof(rows));
       }
     }
   });
 }
 
-void gather_value_columns(DType type, std::int64_t padded_dim, const std::byte* values, std::int64_t stride,
-                          std::int64_t token, std::byte* to) noexcept {
-  with_form(type, [&](auto form) {
-    using F = decltype(form);
-    constexpr int kRows = kPiece / static_cast<int>(F::kUnit);
-    for (std::int64_t d = 0; d < padded_dim; d += kRows) {
-      Piece<typename F::Unit> rows[kRows];
-      for (int i = 0; i < kRows; ++i) std::memcpy(&rows[i], values + (d + i) * stride, kPiece);
-      interleave<typename F::Unit>(rows);
+void gather_value_columns(const TileForm& form, const std::byte* values, std::int64_t stride, std::int64_t token,
+                          std::byte* tile) noexcept {
+  with_elements(form, [&](auto elements) {
+    using E = decltype(elements);
+    constexpr int kRows = kPiece / static_cast<int>(E::kUnit);
+    for (std::int64_t c = 0; c < form.value_columns; c += kRows) {
+      Piece<typename E::Unit> rows[kRows];
+      for (int i = 0; i < kRows; ++i) std::memcpy(&rows[i], values + (c + i) * stride, kPiece);
+      interleave<typename E::Unit>(rows);
       for (int i = 0; i < kRows; ++i) {
-        std::memcpy(to + F::value_at(padded_dim, token + i * F::kDot, d), &rows[i], kPiece);
+        std::memcpy(tile + E::value_at(form, token + i * E::kTogether, c), &rows[i], kPiece);
       }
     }
   });

@@ -2,16 +2,21 @@
 
 #include <cstdint>
 
-#include "backend/cpu/kernels.h"
-#include "backend/cpu/kv_layout.h"
+#include "backend/cpu/kv_encoding.h"
+#include "backend/cpu/kv_overflows.h"
 
 namespace millrace::backend::cpu {
 
 // Stores keys and values into the pages of one layer.
 class KvWriter {
  public:
-  KvWriter(const KernelSet& kernels, const HostKvPages& kv) noexcept
-      : kernels_(kernels), kv_(kv), layout_(layout_of(kv.geometry)) {}
+  // What does not fit is reported to `overflows`, unless it is null.
+  KvWriter(const KernelSet& kernels, const HostKvPages& kv, KvOverflows* overflows = nullptr) noexcept
+      : kernels_(kernels),
+        kv_(kv),
+        overflows_(overflows),
+        encoding_(encoding_of(kv.geometry)),
+        layout_(layout_of(kv.geometry)) {}
 
   // Stores the key [Dk] and value [Dv] of one head at a position of a sequence. Different threads may store different
   // heads and positions.
@@ -19,11 +24,12 @@ class KvWriter {
              const float* value) const noexcept;
 
  private:
-  // [head_dim] to as many elements with their padding; returns the scale of i8.
-  float convert(std::int64_t head_dim, const float* x, std::byte* to) const noexcept;
+  void report(std::int32_t page, std::int64_t position, std::int64_t head, const float* key, const float* value) const;
 
   const KernelSet& kernels_;
   HostKvPages kv_;
+  KvOverflows* overflows_;
+  const KvEncoding& encoding_;
   const KvLayout& layout_;
 };
 

@@ -86,8 +86,7 @@ TEST_F(SpeculatorFilesTest, AreReadFromFilesOfTorch) {
 
 // What is said before there are pages is what is taken for them.
 TEST_F(SpeculatorFilesTest, TakeForPagesWhatTheySaid) {
-  const kv::KvStore store =
-      kv::KvStore::create(*backend_, target_->kv_groups({.dtype = DType::kF32}), kPages).or_throw();
+  const kv::KvStore store = kv::KvStore::create(*backend_, target_->kv_groups({.encoding = "f32"}), kPages).or_throw();
   for (const auto& [method, directory] :
        {std::pair("eagle", heads_.eagle().write("pages_eagle", heads_.eagle_config())),
         {"eagle", heads_.eagle3().write("pages_eagle3", heads_.eagle3_config())},
@@ -96,11 +95,11 @@ TEST_F(SpeculatorFilesTest, TakeForPagesWhatTheySaid) {
         {"draft-model", std::string()},
         {"early-exit", std::string()},
         {"ngram", std::string()}}) {
-    for (const DType dtype : {DType::kF32, DType::kBF16}) {
+    for (const std::string_view encoding : {"f32", "bf16"}) {
       DrafterOptions how = options(directory);
       how.model = {target_.get(), [](model::Transformer*) {}};
       how.place.store = &store;  // early-exit keeps a reference
-      how.place.form.dtype = dtype;
+      how.place.form.encoding = encoding;
       how.place.pages = 0;
       const std::size_t of_a_page = page_bytes(method, how).or_throw();
       how.place.pages = kPages;

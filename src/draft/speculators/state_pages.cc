@@ -13,7 +13,7 @@
 namespace millrace::draft {
 
 std::size_t StatePages::page_bytes(const backend::KvFormat& form, std::int64_t width) noexcept {
-  return static_cast<std::size_t>(form.block_tokens * width) * (form.dtype == DType::kF32 ? 4 : 2);
+  return static_cast<std::size_t>(form.block_tokens * width) * (form.encoding == "f32" ? 4 : 2);
 }
 
 Result<std::unique_ptr<StatePages>> StatePages::create(const DraftPlace& place, StateRecipe recipe) try {
@@ -32,7 +32,7 @@ StatePages::StatePages(const DraftPlace& place, StateRecipe recipe, backend::Dev
       target_(*place.target),
       backend_(*place.backend),
       block_tokens_(place.form.block_tokens),
-      wide_(place.form.dtype == DType::kF32),
+      wide_(place.form.encoding == "f32"),
       memory_(std::move(memory)),
       known_(static_cast<std::size_t>(place.pages)),
       rows_(static_cast<std::size_t>(place.step_tokens)) {

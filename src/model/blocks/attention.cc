@@ -135,6 +135,14 @@ std::vector<float> alibi_slopes(const AttentionParams& a) {
   return slopes;
 }
 
+// Whole names of the scales of keys and values in a KV cache of fp8, where checkpoints have them: beside the projections
+// or within one.
+std::string kv_scale_name(const std::string& projection, std::string_view part, const HasTensor& has) {
+  const std::string scale = std::string(part) + "_scale", within = projection + "." + scale;
+  const std::string beside = projection.substr(0, projection.rfind('.') + 1) + scale;
+  return has(within) ? within : has(beside) ? beside : std::string();
+}
+
 class Attention final : public Block {
  public:
   Attention(const AttentionParams& params, BlockLoader& loader)
@@ -146,6 +154,9 @@ class Attention final : public Block {
     sub_norm_ = loader.norm(params_.names.sub_norm, params_.sub_norm, params_.output_size());
     o_ = loader.product(o_weight(params_, spec));
     if (params_.sinks) sinks_ = loader.backend().make_vector(loader.values(params_.names.sinks, params_.heads));
+    const auto scale = [&](const std::string& tensor) { return tensor.empty() ? 0.0f : loader.values(tensor, 1)[0]; };
+    key_scale_ = scale(kv_scale_name(params_.names.k, "k", has));
+    value_scale_ = scale(kv_scale_name(params_.names.v, "v", has));
     if (params_.alibi != 0.0f) slopes_ = loader.backend().make_vector(alibi_slopes(params_));
     if (!params_.q_k_norm) return;
     q_norm_ =
@@ -153,8 +164,11 @@ class Attention final : public Block {
     k_norm_ = loader.head_norm(params_.q_k_norm->norm, head_norm_weight(params_, spec, false), 1.0f);
   }
 
-  void run(backend::Backend& backend, const BlockRows& rows, const backend::KvPages& pages) const override {
+  void run(backend::Backend& backend, const BlockRows& rows, const backend::KvPages& of_layer) const override {
     const AttentionParams& a = params_;
+    backend::KvPages pages = of_layer;
+    pages.format.key_scale = key_scale_;
+    pages.format.value_scale = value_scale_;
     RowSpace space = rows.space;
     const backend::DeviceView qkv = space.take(a.qkv_size()), attended = space.take(a.output_size());
     const backend::DeviceView& x = a.input_width > 0 ? rows.input : rows.residual;
@@ -218,6 +232,7 @@ class Attention final : public Block {
   NormWeights norm_, q_norm_, k_norm_, sub_norm_;
   Product qkv_, gate_, o_;
   backend::DeviceVector sinks_, slopes_;
+  float key_scale_ = 0.0f, value_scale_ = 0.0f;  // 0: the checkpoint has none
 };
 
 Result<void> check(const BlockSpec& block, const ModelSpec& spec, const backend::Limits& limits) {
@@ -315,6 +330,12 @@ std::vector<BlockWeight> weights(const BlockSpec& block, const ModelSpec& spec, 
   if (a.sinks) all.push_back({.role = "attn_sinks", .name = a.names.sinks, .rows = a.heads, .whole_name = true});
   if (!a.names.sub_norm.empty() && a.sub_norm.weight) {
     all.push_back(norm_weight("attn_sub_norm", a.names.sub_norm, a.output_size(), a.sub_norm));
+  }
+  for (const auto& [projection, part] : {std::pair(a.names.k, "k"), {a.names.v, "v"}}) {
+    const std::string name = kv_scale_name(projection, part, has);
+    if (!name.empty()) {
+      all.push_back({.role = std::string("attn_") + part + "_scale", .name = name, .rows = 1, .whole_name = true});
+    }
   }
   all.push_back(o_weight(a, spec));
   return all;

@@ -122,9 +122,9 @@ TEST_F(Synth, KeepsRowsThatAreNoWholeBlocksInAFormatThatFits) {
 
 TEST_F(Synth, HasValuesOfAnotherSizeThanKeysWhereTheFileCanSaySo) {
   const std::string path = write("values.gguf", "tiny-values", "q8_0");
-  TestRunner runner(path, {.kv = DType::kBF16, .max_length = 64});
+  TestRunner runner(path, {.kv = "bf16", .max_length = 64});
   const MemoryPlan plan = plan_memory(CheckpointWeights(runner.checkpoint()), runner.transformer().spec(),
-                                      runner.backend(), {.kv = {.dtype = DType::kBF16}, .length = 33});
+                                      runner.backend(), {.kv = {.encoding = "bf16"}, .length = 33});
   EXPECT_EQ(plan.weights, runner.transformer().weight_bytes());
   EXPECT_EQ(plan.kv, 64u * 2 * 2 * (96 + 64) * 2);  // two pages; layers, heads, K and V, bytes
   const auto refused = plan_synth(*find_synth_shape("tiny-values"), Checkpoint::Container::kSafetensors,
@@ -144,9 +144,9 @@ TEST_F(Synth, RefusesBlockFormatsInSafetensors) {
 
 TEST_F(Synth, MemoryPlanSaysWhatLoadingTakes) {
   for (const char* format : {"q4_0", "q4_k", "q6_k", "bf16", "f16"}) {
-    TestRunner runner(write("p.gguf", "tiny", format), {.kv = DType::kBF16, .max_length = 64});
+    TestRunner runner(write("p.gguf", "tiny", format), {.kv = "bf16", .max_length = 64});
     const MemoryPlan plan = plan_memory(CheckpointWeights(runner.checkpoint()), runner.transformer().spec(),
-                                        runner.backend(), {.kv = {.dtype = DType::kBF16}, .length = 33});
+                                        runner.backend(), {.kv = {.encoding = "bf16"}, .length = 33});
     EXPECT_EQ(plan.weights, runner.transformer().weight_bytes()) << format;
     EXPECT_EQ(plan.kv, 64u * 2 * 2 * 2 * 64 * 2);  // two pages; K and V, layers, heads, head_dim, bytes
   }

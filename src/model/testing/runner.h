@@ -22,7 +22,7 @@ class TestRunner {
   struct Options {
     int threads = 2;
     std::string isa;
-    DType kv = DType::kF32;
+    std::string_view kv = "f32";  // encoding
     backend::MatmulPrecision precision = backend::MatmulPrecision::kAuto;
     std::int64_t max_length = 0;     // 0 = the model's
     bool rotates_by_length = false;  // each sequence as one of its own length, not of max_length
@@ -37,7 +37,7 @@ class TestRunner {
         transformer_(
             *checkpoint_, change(make_spec(*checkpoint_).or_throw()), *backend_,
             {.precision = options.precision, .max_length = options.max_length, .quantization = options.quantization}),
-        store_(kv::KvStore::create(*backend_, transformer_.kv_groups({.dtype = options.kv}), kPages).or_throw()),
+        store_(kv::KvStore::create(*backend_, transformer_.kv_groups({.encoding = options.kv}), kPages).or_throw()),
         rotates_by_length_(options.rotates_by_length) {}
 
   struct Chunk {

@@ -65,6 +65,7 @@ Result<ModelConfig> read_config(const api::ModelConfig& config) {
                   .threads = config.threads,
                   .cpu_isa = config.cpu_isa,
                   .kv_cache_dtype = config.kv_cache_dtype,
+                  .kv_exceptions = config.kv_exceptions,
                   .kv_layout = config.kv_layout,
                   .block_size = config.block_size,
                   .matmul_precision = config.matmul_precision,

@@ -19,7 +19,7 @@ namespace avx512 {
 KernelSet attention_bf16() {
   KernelSet set;
   set.isa = Isa::kAvx512Bf16;
-  set.attend_bf16 = attend<Dense<Bf16Tile>>;
+  set.attentions = {{"bf16", attend<Dense<Bf16Tile>>}, {"fp8_e4m3", attend<Dense<Fp8Tile>>}};
   set.merge_splits = merge_splits;
   return set;
 }

@@ -1,5 +1,5 @@
 #include "backend/cpu/cpu_backend.h"
-#include "backend/cpu/kv_layout.h"
+#include "backend/cpu/kv_encoding.h"
 #include "backend/device_kind.h"
 
 namespace millrace::backend::cpu::device {
@@ -15,6 +15,17 @@ std::vector<std::string_view> kv_layouts() {
   return names;
 }
 
+std::vector<KvEncodingKind> kv_encodings() {
+  std::vector<KvEncodingKind> kinds;
+  for (const KvEncoding& encoding : all_kv_encodings()) {
+    kinds.push_back({.name = encoding.name,
+                     .aliases = encoding.aliases,
+                     .description = encoding.description,
+                     .arithmetic = encoding.product_bytes == 4 ? Arithmetic::kF32 : Arithmetic::kBf16});
+  }
+  return kinds;
+}
+
 }  // namespace
 
 DeviceKind cpu() {
@@ -22,6 +33,7 @@ DeviceKind cpu() {
           .description = "the processor, with the best instruction set that it has",
           .make = make_cpu_backend,
           .kv_layouts = kv_layouts,
+          .kv_encodings = kv_encodings,
           .kv_format = choose_pages};
 }
 

@@ -1,5 +1,5 @@
 // Keys as vectors of 16 bytes, values by dimension, pages of 16 tokens: the layout of vLLM's first paged attention. Per
-// head with x = 16 bytes of elements: keys [Pk/x][B][x], values [Pv][B], i8: key scales [B], value scales [B].
+// head with x = 16 bytes of elements: keys [columns/x][B][x], values [columns][B], then the scales.
 #include <cstring>
 
 #include "backend/cpu/kv_layout.h"
@@ -10,16 +10,16 @@ namespace {
 // Of a head, in bytes.
 struct Parts {
   std::int64_t element, key, value, values, scales;  // of one token; where the values and the scales begin
-  explicit Parts(const KvGeometry& g) noexcept
-      : element(static_cast<std::int64_t>(size_of(g.dtype))),
-        key(g.padded_key_dim() * element),
-        value(g.padded_value_dim() * element),
-        values(g.block_tokens * key),
-        scales(values + g.block_tokens * value) {}
+  Parts(const TileForm& form, std::int64_t block_tokens) noexcept
+      : element(form.element),
+        key(form.key_bytes()),
+        value(form.value_bytes()),
+        values(block_tokens * key),
+        scales(values + block_tokens * value) {}
 };
 
 void write(const KvGeometry& geometry, std::byte* head, std::int64_t slot, const KvToken& token) {
-  const Parts parts(geometry);
+  const Parts parts(tile_form(geometry), geometry.block_tokens);
   for (std::int64_t at = 0; at < parts.key; at += kPiece) {
     std::memcpy(head + at * geometry.block_tokens + slot * kPiece, token.key + at, kPiece);
   }
@@ -39,29 +39,28 @@ bool are_neighbours(const KvSlot* tokens, std::int64_t count) noexcept {
 }
 
 void gather(const KvGeometry& geometry, const KvSlot* tokens, std::byte* tile) {
-  const Parts parts(geometry);
   const TileForm form = tile_form(geometry);
+  const Parts parts(form, geometry.block_tokens);
   const std::int64_t together = kPiece / parts.element, stride = geometry.block_tokens * parts.element;
   const std::byte* keys[kTileTokens];
   for (std::int64_t t = 0; t < kTileTokens; ++t) keys[t] = tokens[t].head + tokens[t].slot * kPiece;
-  gather_keys(form.type, form.key_dim, keys, kPiece * geometry.block_tokens, tile);
-  std::byte* to = tile + form.values_at();
+  gather_keys(form, keys, kPiece * geometry.block_tokens, tile);
   for (std::int64_t t = 0; t < kTileTokens; t += together) {
     const std::byte* values = tokens[t].head + parts.values + tokens[t].slot * parts.element;
     if (are_neighbours(tokens + t, together)) {
-      gather_value_columns(form.type, form.value_dim, values, stride, t, to);
+      gather_value_columns(form, values, stride, t, tile);
       continue;
     }
     // Pages of fewer tokens than a piece has: dimension by dimension, side by side after all.
     alignas(kPiece) std::byte columns[kMaxValueDim * kPiece];
     for (std::int64_t i = 0; i < together; ++i) {
       const std::byte* value = tokens[t + i].head + parts.values + tokens[t + i].slot * parts.element;
-      for (std::int64_t d = 0; d < form.value_dim; ++d) {
+      for (std::int64_t d = 0; d < form.value_columns; ++d) {
         std::memcpy(columns + d * kPiece + i * parts.element, value + d * stride,
                     static_cast<std::size_t>(parts.element));
       }
     }
-    gather_value_columns(form.type, form.value_dim, columns, kPiece, t, to);
+    gather_value_columns(form, columns, kPiece, t, tile);
   }
   gather_scales(geometry, tokens, parts.scales, tile);
 }

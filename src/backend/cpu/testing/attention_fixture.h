@@ -10,6 +10,7 @@
 #include <random>
 
 #include "backend/cpu/attention_plan.h"
+#include "backend/cpu/head_rotation.h"
 #include "backend/cpu/kv_writer.h"
 #include "backend/cpu/testing/reference.h"
 #include "base/buffer.h"
@@ -84,22 +85,24 @@ struct Content {
   }
 };
 
-inline float round_to(DType type, float x) {
-  if (type == DType::kF16) return f16_to_f32(f32_to_f16(x));
-  if (type == DType::kBF16) return bf16_to_f32(f32_to_bf16(x));
-  return x;
+// The pages of a sequence of these sizes.
+inline KvGeometry geometry_for(const KvEncoding& encoding, const Shape& s) {
+  return {.encoding = &encoding, .kv_heads = s.kv_heads, .key_dim = s.head_dim, .value_dim = s.value_head_dim()};
 }
 
-// Rounds the n values of a token of a head to the data type of its page; int8 has a scale for each token and head.
-inline void round_token(DType type, float* x, std::int64_t n) {
-  if (type != DType::kI8) {
-    for (std::int64_t d = 0; d < n; ++d) x[d] = round_to(type, x[d]);
-    return;
-  }
-  float largest = 0.0f;
-  for (std::int64_t d = 0; d < n; ++d) largest = std::max(largest, std::fabs(x[d]));
-  if (largest == 0.0f) return;
-  for (std::int64_t d = 0; d < n; ++d) x[d] = std::nearbyint(x[d] * (127.0f / largest)) * (largest / 127.0f);
+// Rounds the key and the value of a token of a head to what pages of the encoding hold of them.
+inline void round_token(const KernelSet& kernels, const KvGeometry& geometry, float* key, float* value) {
+  alignas(64) float k[kMaxHeadDim] = {}, v[kMaxHeadDim] = {};
+  std::copy_n(key, geometry.key_dim, k);
+  std::copy_n(value, geometry.value_dim, v);
+  const std::int64_t pk = geometry.padded_key_dim(), pv = geometry.padded_value_dim();
+  if (geometry.rotates()) rotate_head(k, pk), rotate_head(v, pv);
+  KvTokenBytes bytes;
+  geometry.encoding->write(kernels, geometry, k, v, bytes);
+  geometry.encoding->read(geometry, bytes.token(), k, v);
+  if (geometry.rotates()) rotate_head(k, pk), rotate_head(v, pv);
+  std::copy_n(k, geometry.key_dim, key);
+  std::copy_n(v, geometry.value_dim, value);
 }
 
 // The score of a product, as a power of two.
@@ -113,18 +116,18 @@ inline double score_of(const Content& c, double product, std::int64_t head, std:
   return score / kLn2;
 }
 
-// Attention in float64 over keys and values rounded to the data type; with bf16 the scaled query is rounded too.
+// Attention in float64 over keys and values as pages hold them; a query that is multiplied in bf16 is rounded too.
 // `magnitude` is the weighted sum of absolute values, to which errors of weights are relative. Both are
 // [n_rows][H][Dv].
 struct Reference {
   std::vector<double> out, magnitude;
 };
-inline Reference reference(DType type, Content c) {
+inline Reference reference(const KvEncoding& encoding, Content c) {
+  static const KernelSet kernels = select_kernels(Isa::kScalar);
   const Shape& s = c.shape;
   const std::int64_t dim = s.head_dim, value_dim = s.value_head_dim(), heads = c.heads();
   for (std::int64_t i = 0; i < s.length * s.kv_heads; ++i) {
-    round_token(type, c.keys.data() + i * dim, dim);
-    round_token(type, c.values.data() + i * value_dim, value_dim);
+    round_token(kernels, geometry_for(encoding, s), c.keys.data() + i * dim, c.values.data() + i * value_dim);
   }
   Reference result;
   for (std::int64_t r = 0; r < s.n_rows; ++r) {
@@ -136,7 +139,8 @@ inline Reference reference(DType type, Content c) {
         double dot = 0.0;
         for (std::int64_t d = 0; d < dim; ++d) {
           const float x = c.q[static_cast<std::size_t>((r * heads + h) * dim + d)] * (scale_of(s) * 1.44269504f);
-          dot += static_cast<double>(type == DType::kBF16 ? round_to(type, x) : x) * static_cast<double>(key[d]);
+          dot += static_cast<double>(encoding.product_bytes == 2 ? bf16_to_f32(f32_to_bf16(x)) : x) *
+                 static_cast<double>(key[d]);
         }
         weights.push_back(score_of(c, dot, h, last - t));
       }
@@ -165,7 +169,7 @@ inline Reference reference(DType type, Content c) {
 
 struct Setup {
   Isa isa;
-  DType type;
+  const KvEncoding* encoding;
   const KvLayout* layout;
   std::int64_t block_tokens;
 };
@@ -177,18 +181,15 @@ class Store {
   Store(const Setup& setup, const std::vector<const Content*>& contents)
       : kernels_(select_kernels(setup.isa)), contents_(contents) {
     const Shape& shape = contents.front()->shape;
-    geometry_ = {.dtype = setup.type,
-                 .kv_heads = shape.kv_heads,
-                 .key_dim = shape.head_dim,
-                 .value_dim = shape.value_head_dim(),
-                 .block_tokens = setup.block_tokens,
-                 .layout = setup.layout};
+    geometry_ = geometry_for(*setup.encoding, shape);
+    geometry_.block_tokens = setup.block_tokens;
+    geometry_.layout = setup.layout;
     std::int64_t pages = 1;
     for (const Content* c : contents) pages += 2 * blocks(c->shape.length);
     scratch_ = Buffer::allocate(scratch_bytes() + kMargin).or_throw();
     std::memset(scratch_.data() + scratch_bytes(), 0x5a, kMargin);
     memory_ = Buffer::allocate(static_cast<std::size_t>(pages) * geometry_.page_bytes()).or_throw();
-    std::memset(memory_.data(), 0xff, memory_.size());  // NaN in every type, also as a scale
+    std::memset(memory_.data(), 0xff, memory_.size());  // NaN in every encoding, also as a scale
     std::vector<std::int32_t> order(static_cast<std::size_t>(pages));
     std::iota(order.begin(), order.end(), 0);
     std::shuffle(order.begin(), order.end(), std::mt19937(3));
@@ -345,8 +346,8 @@ inline const KvLayout& paged32() { return *find_kv_layout("paged32"); }
 inline std::vector<float> attend(const Setup& setup, const Content& content) {
   return Store(setup, {&content}).attend()[0];
 }
-inline std::vector<float> attend(Isa isa, DType type, const Content& content) {
-  return attend({isa, type, &paged32(), paged32().block_tokens}, content);
+inline std::vector<float> attend(Isa isa, const KvEncoding* encoding, const Content& content) {
+  return attend({isa, encoding, &paged32(), paged32().block_tokens}, content);
 }
 
 }  // namespace millrace::backend::cpu

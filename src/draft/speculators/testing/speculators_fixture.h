@@ -57,7 +57,7 @@ class MadeHeadsTest : public testing::Test {
                      .checkpoint = checkpoint_.get(),
                      .store = nullptr,
                      .backend = backend_.get(),
-                     .form = {.dtype = DType::kF32},
+                     .form = {.encoding = "f32"},
                      .pages = kPages,
                      .precision = backend::MatmulPrecision::kF32};
     return options;
