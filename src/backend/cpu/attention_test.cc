@@ -246,7 +246,6 @@ TEST_P(Attention, ComputesSmallerValuesAsThoseThatZerosFillUp) {
       std::vector<float> expected = attend(isa, GetParam(), filled);
       for (std::size_t i = 0; i < expected.size(); ++i) {
         if (!sizes.rotates() || static_cast<std::int64_t>(i) % head_dim < value_dim) continue;
-        EXPECT_NEAR(expected[i], 0.0f, 1e-5f);
         expected[i] = 0.0f;
       }
       EXPECT_TRUE(same_bits(Content::with_zeros(out, value_dim, head_dim), expected))
