@@ -87,7 +87,11 @@ OpenedMatrix open_gemm(const StoredTensors& tensors, const AwqTensors& from, con
     tensors.fail(from.scales->name, fmt::format("shape {}: {} columns are not {} groups of equal size",
                                                 from.scales->shape.to_string(), cols, groups));
   }
-  check_shape(tensors, *from.scales, Shape{groups, rows});
+  if (const Shape expected{groups, rows}; from.scales->shape != expected) {
+    tensors.fail(from.scales->name,
+                 fmt::format("shape {}: expected {}, for groups of {} (group_size) of {} columns",
+                             from.scales->shape.to_string(), expected.to_string(), cols / groups, cols));
+  }
   check_shape(tensors, *from.zeros, Shape{groups, rows / kLanes});
   GroupMatrix matrix = matrix_of(from, Shape{rows, cols}, groups);
   matrix.codes = awq_codes(tensors, *from.codes);

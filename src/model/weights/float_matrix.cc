@@ -239,7 +239,10 @@ const RawTensor* weight_of(const StoredTensors& tensors, const std::string& modu
 
 // ModelOpt multiplies by its second scale, compressed-tensors divides.
 float nvfp4_factor(const StoredTensors& tensors, const std::string& module) {
-  const bool multiplies = tensors.find(module + ".weight_scale_2") != nullptr;
+  // If it has neither, the name is that of other modules.
+  const bool multiplies =
+      tensors.find(module + ".weight_scale_2") != nullptr ||
+      (tensors.find(module + ".weight_global_scale") == nullptr && !tensors.stems(".weight_scale_2").empty());
   const RawTensor& stored =
       tensors.require(module + (multiplies ? ".weight_scale_2" : ".weight_global_scale"), {"F32"});
   if (stored.shape.elements() != 1) {

@@ -155,7 +155,7 @@ TEST_P(QuantizedCheckpoint, RowsNeedOnlyTheirRanges) {
   const auto whole = checkpoint::open_checkpoint(Env::system(), GetParam()).or_throw();
   const CheckpointWeights weights(*whole);
   for (const MatrixInfo& matrix : weights.matrices()) {
-    if (matrix.tensors.size() == 1) continue;
+    if (matrix.tensors.size() == 1 || matrix.rows < 8) continue;
     const auto weight = weights.open(matrix.name, {.rows = matrix.rows, .cols = matrix.cols});
     const std::size_t row_bytes = matrix.format->row_bytes(matrix.cols);
     std::vector<std::byte> all(row_bytes * static_cast<std::size_t>(matrix.rows)), rows(3 * row_bytes);

@@ -108,8 +108,8 @@ class CompressedReader final : public MatrixReader {
     const Shape expected{stored.rows, stored.cols / scheme.group_size};
     if (stored.scales->shape == expected) return;
     tensors_.fail(stored.scales->name,
-                  fmt::format("shape {}: expected {}, for groups of {} columns", stored.scales->shape.to_string(),
-                              expected.to_string(), scheme.group_size));
+                  fmt::format("shape {}: expected {}, for groups of {} columns (group_size)",
+                              stored.scales->shape.to_string(), expected.to_string(), scheme.group_size));
   }
 
   CompressedConfig config_;
