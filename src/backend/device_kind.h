@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "backend/backend.h"
-#include "backend/machine_probe.h"
 #include "base/result.h"
 
 namespace millrace::backend {
@@ -31,6 +30,8 @@ struct BackendConfig {
 };
 
 inline constexpr std::int64_t kMaxBlockTokens = 1024;
+
+enum class Arithmetic;  // machine_probe.h
 
 // What keys and values may be stored as.
 struct KvEncodingKind {

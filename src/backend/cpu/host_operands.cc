@@ -1,19 +1,6 @@
 #include "backend/cpu/host_operands.h"
 
-#include "backend/cpu/kv_encoding.h"
-
 namespace millrace::backend::cpu {
-
-KvGeometry geometry_of(const KvFormat& format) noexcept {
-  return {.encoding = find_kv_encoding(format.encoding),
-          .kv_heads = format.kv_heads,
-          .key_dim = format.key_dim,
-          .value_dim = format.value_dim,
-          .block_tokens = format.block_tokens,
-          .layout = format.layout.empty() ? nullptr : find_kv_layout(format.layout),
-          .key_scale = format.key_scale,
-          .value_scale = format.value_scale};
-}
 
 HostNorm on_host(const Norm& norm) noexcept { return {norm.kind, norm.eps, pointer(norm.weight), pointer(norm.bias)}; }
 

@@ -1,11 +1,6 @@
 #include "backend/cpu/kv_layout.h"
 
-#include <algorithm>
 #include <cstring>
-#include <string>
-
-#include "backend/cpu/kv_encoding.h"
-#include "backend/device_kind.h"
 
 namespace millrace::backend::cpu {
 
@@ -40,36 +35,6 @@ const KvLayout* find_kv_layout(std::string_view name) noexcept {
     if (layout.name == name) return &layout;
   }
   return nullptr;
-}
-
-Result<KvFormat> choose_pages(std::string_view encoding_name, std::string_view name, std::int64_t block_tokens) {
-  const KvEncoding* encoding = find_kv_encoding(encoding_name);
-  if (encoding == nullptr) {
-    std::string known;
-    for (const KvEncoding& e : all_kv_encodings()) known += (known.empty() ? "" : ", ") + std::string(e.name);
-    return make_error(ErrorCode::kInvalidArgument, "kv-cache-dtype", "kv-cache-dtype is '{}': expected one of {}",
-                      encoding_name, known);
-  }
-  const KvLayout* layout = find_kv_layout(name);
-  if (layout == nullptr) {
-    std::string known;
-    for (const KvLayout& l : all_kv_layouts()) known += (known.empty() ? "" : ", ") + std::string(l.name);
-    return make_error(ErrorCode::kInvalidArgument, "kv-layout", "kv-layout is '{}': expected one of {}", name, known);
-  }
-  if (block_tokens == 0) block_tokens = layout->block_tokens;
-  if (block_tokens < 1 || block_tokens > kMaxBlockTokens || !layout->fits(block_tokens)) {
-    return make_error(ErrorCode::kInvalidArgument, "block-size",
-                      "block-size is {}: pages of kv-layout {} have {} tokens, {} at most", block_tokens, layout->name,
-                      layout->block_sizes, kMaxBlockTokens);
-  }
-  return KvFormat{.encoding = encoding->name, .block_tokens = block_tokens, .layout = layout->name};
-}
-
-Result<void> check_pages(const KvFormat& format) {
-  const std::string_view layout = format.layout.empty() ? "paged32" : format.layout;
-  const auto chosen = choose_pages(format.encoding, layout, std::max<std::int64_t>(format.block_tokens, 1));
-  if (!chosen) return chosen.error();
-  return {};
 }
 
 const KvLayout& layout_of(const KvGeometry& geometry) noexcept {

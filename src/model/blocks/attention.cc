@@ -135,8 +135,8 @@ std::vector<float> alibi_slopes(const AttentionParams& a) {
   return slopes;
 }
 
-// Whole names of the scales of keys and values in a KV cache of fp8, where checkpoints have them: beside the projections
-// or within one.
+// Whole names of the scales of keys and values in a KV cache of fp8, where checkpoints have them: beside the
+// projections or within one.
 std::string kv_scale_name(const std::string& projection, std::string_view part, const HasTensor& has) {
   const std::string scale = std::string(part) + "_scale", within = projection + "." + scale;
   const std::string beside = projection.substr(0, projection.rfind('.') + 1) + scale;

@@ -1,6 +1,7 @@
 #include "backend/cpu/cpu_backend.h"
 #include "backend/cpu/kv_encoding.h"
 #include "backend/device_kind.h"
+#include "backend/machine_probe.h"
 
 namespace millrace::backend::cpu::device {
 namespace {
