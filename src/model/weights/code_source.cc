@@ -35,9 +35,12 @@ class RowCodes final : public CodeSource {
       for (std::int64_t c = 0; c < cols_; ++c) out[c] = row[c] ^ order_.flipped;
     } else if (order_.bits == 4) {
       const int first = order_.high_nibble_first ? 4 : 0;
-      for (std::int64_t c = 0; c < cols_; ++c) {
-        out[c] = static_cast<std::uint8_t>((row[c / 2] >> (c % 2 == 0 ? first : 4 - first) & 15) ^ order_.flipped);
+      for (std::int64_t c = 0; c + 1 < cols_; c += 2) {
+        out[c] = static_cast<std::uint8_t>((row[c / 2] >> first & 15) ^ order_.flipped);
+        out[c + 1] = static_cast<std::uint8_t>((row[c / 2] >> (4 - first) & 15) ^ order_.flipped);
       }
+      const std::int64_t last = cols_ - 1;
+      if (last % 2 == 0) out[last] = static_cast<std::uint8_t>((row[last / 2] >> first & 15) ^ order_.flipped);
     } else {
       read_stream(row, out);
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <numeric>
 #include <utility>
@@ -249,7 +250,7 @@ float nvfp4_factor(const StoredTensors& tensors, const std::string& module) {
     tensors.fail(stored.name, fmt::format("shape {}: expected one number", stored.shape.to_string()));
   }
   const float value = tensors.floats(stored).front();
-  if (value == 0.0f) tensors.fail(stored.name, "0");
+  if (value == 0.0f || !std::isfinite(1.0f / value)) tensors.fail(stored.name, fmt::format("{}", value));
   return multiplies ? value : 1.0f / value;
 }
 

@@ -34,11 +34,13 @@ std::int64_t columns_of(const StoredTensors& stored, const std::string& module, 
 // The rules' bits if qweight and qzeros, if there are any, fit them, else others that they fit; 0 if none do.
 int bits_of(const StoredTensors& stored, const std::string& module, const Shape& codes, const GptqRules& rules) {
   const RawTensor* zeros = stored.find(module + ".qzeros");
-  const auto fits = [&](int bits) {
+  const auto fits = [&](std::int64_t wanted) {
+    const int bits = std::ranges::find(kBits, wanted) == std::end(kBits) ? 0 : static_cast<int>(wanted);
+    if (bits == 0) return false;
     if (zeros != nullptr && (zeros->shape.rank() != 2 || zeros->shape[1] != words_of(codes[1], bits))) return false;
     return codes[0] == words_of(columns_of(stored, module, codes, bits), bits);
   };
-  if (fits(static_cast<int>(rules.bits))) return static_cast<int>(rules.bits);
+  if (fits(rules.bits)) return static_cast<int>(rules.bits);
   const auto* other = std::ranges::find_if(kBits, fits);
   return other == std::end(kBits) ? 0 : *other;
 }

@@ -77,6 +77,10 @@ std::vector<std::byte> StoredTensors::bytes(const RawTensor& tensor, const Tenso
 }
 
 std::vector<float> StoredTensors::floats(const RawTensor& tensor) const {
+  const std::string_view dtype = dtype_of(tensor);
+  if (tensor.format == nullptr && dtype != "U8" && dtype != "F8_E8M0") {
+    fail(tensor.name, fmt::format("{}; expected numbers, or exponents in bytes", dtype));
+  }
   const std::vector<std::byte> raw = bytes(tensor);
   std::vector<float> values(static_cast<std::size_t>(tensor.shape.elements()));
   if (tensor.format != nullptr) {

@@ -1,6 +1,7 @@
 // BitNet b1.58 (arXiv:2402.17764) packed by Transformers: weight u8 [rows / 4, cols], codes of 2 bits in four planes of
 // rows, value q - 1; weight_scale [1], by which AutoBitLinear multiplies and BitLinear, the default, divides.
 #include <bit>
+#include <cmath>
 #include <utility>
 
 #include "base/error.h"
@@ -48,7 +49,9 @@ class BitnetReader final : public MatrixReader {
                        .groups_first = false};
     matrix.numbers = [tensors = tensors_, &scale, rows, multiplies = multiplies_] {
       const float stored = tensors.floats(scale).front();
-      if (!multiplies && stored == 0.0f) tensors.fail(scale.name, "0, by which weights are divided");
+      if (!multiplies && !std::isfinite(1.0f / stored)) {
+        tensors.fail(scale.name, fmt::format("{}, by which weights are divided", stored));
+      }
       const auto bits = std::bit_cast<std::uint32_t>(multiplies ? stored : 1.0f / stored);
       const auto n = static_cast<std::size_t>(rows);
       return GroupNumbers{std::vector<std::uint32_t>(n, bits), {}, std::vector<std::uint8_t>(n, 1)};

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
@@ -189,7 +190,11 @@ class BnbReader final : public MatrixReader {
     std::vector<float> scales;
     for (std::size_t i = 0; i < codes.size(); ++i) {
       const float level = levels[std::to_integer<std::size_t>(codes[i])];
-      scales.push_back(level * outer[i / static_cast<std::size_t>(state.nested_block)] + state.nested_offset);
+      const float scale = level * outer[i / static_cast<std::size_t>(state.nested_block)] + state.nested_offset;
+      if (!std::isfinite(scale)) {
+        tensors.fail(weight + ".absmax", fmt::format("value {} is {} with the scales around it", i, scale));
+      }
+      scales.push_back(scale);
     }
     return scales;
   }
