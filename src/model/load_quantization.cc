@@ -52,7 +52,7 @@ const QuantFormat* fitting(const QuantFormat* wanted, std::string_view fallback,
                            const QuantFormat* stored) {
   if (wanted == nullptr || !may_change(*stored) || wanted == stored) return stored;
   if (cols % wanted->block_values == 0) return wanted;
-  const QuantFormat* other = quant::find_format(fallback);
+  const QuantFormat* other = quant::find_any_format(fallback);
   return other != nullptr && cols % other->block_values == 0 ? other : stored;
 }
 
@@ -117,7 +117,7 @@ Result<LoadQuantization> choose_load_quantization(const std::string& name, const
         "checkpoint in f32, f16, bf16 or fp8",
         name, checkpoint.path, stored);
   }
-  return LoadQuantization{name, quant::find_format(choice->linears), quant::find_format(kOuter)};
+  return LoadQuantization{name, quant::find_any_format(choice->linears), quant::find_any_format(kOuter)};
 }
 
 backend::WeightSource quantized_source(backend::WeightSource source, const QuantFormat* target) {

@@ -26,7 +26,7 @@ struct LoadQuantization {
 
 // The names of formats for loading: "q8_0", ...
 std::vector<std::string_view> load_quantizations();
-// Those, and the methods of checkpoints, as vLLM's option takes them: "awq", "gptq", ... Empty is one too.
+// Whether the name is one of load_quantizations(), empty, or a method of checkpoints: "awq", "gptq", ...
 bool is_quantization(std::string_view name);
 // What `name` means for the checkpoint: a method is what the checkpoint has to be, and changes nothing.
 // kInvalidArgument naming quantization, and what the checkpoint is, if it is something else, or holds no weight that

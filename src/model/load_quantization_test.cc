@@ -10,6 +10,7 @@
 #include "model/memory_plan.h"
 #include "model/testing/golden_logits.h"
 #include "model/testing/runner.h"
+#include "quant/group_format.h"
 #include "quant/searched_rounding.h"
 
 namespace millrace::model {
@@ -105,7 +106,7 @@ TEST(LoadQuantization, SearchedScalesComeNearer) {
   std::mt19937 random(3);
   std::normal_distribution<float> normal;
   for (const char* name : {"q4_0", "int4_g64m", "int4_g32", "nf4_g64", "mxfp4", "int3_g64m", "int4_g128z"}) {
-    const quant::QuantFormat& format = *quant::find_format(name);
+    const quant::QuantFormat& format = *quant::find_any_format(name);
     std::vector<float> x(static_cast<std::size_t>(format.block_values) * 64), plain(x.size()), searched(x.size());
     for (float& v : x) v = normal(random);
     std::vector<std::byte> blocks(format.row_bytes(std::ssize(x)));

@@ -1,14 +1,9 @@
 #include "quant/format.h"
 
-#include "quant/group_format.h"
-
 namespace millrace::quant {
 
 const QuantFormat* find_format(std::string_view name) noexcept {
   for (const QuantFormat& format : all_formats()) {
-    if (format.name == name) return &format;
-  }
-  for (const QuantFormat& format : group_formats()) {
     if (format.name == name) return &format;
   }
   return nullptr;

@@ -288,6 +288,13 @@ const QuantFormat* find_group_format(const GroupSpec& spec) noexcept {
   return nullptr;
 }
 
+const QuantFormat* find_any_format(std::string_view name) noexcept {
+  for (const QuantFormat& format : table().formats) {
+    if (format.name == name) return &format;
+  }
+  return find_format(name);
+}
+
 const GroupSpec* group_spec(const QuantFormat& format) noexcept {
   const QuantFormat *first = table().formats.data(), *last = first + table().formats.size();
   return &format >= first && &format < last ? &table().specs[static_cast<std::size_t>(&format - first)] : nullptr;

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "quant/format.h"
 
@@ -36,6 +37,8 @@ inline constexpr int kGroupSizes[] = {32, 64, 128, 256};
 // All of them, and the one of that spec; null if there is none. Pointers are valid for the life of the process.
 std::span<const QuantFormat> group_formats();
 const QuantFormat* find_group_format(const GroupSpec& spec) noexcept;
+// The format of all_formats() or group_formats() of that name; null if there is none.
+const QuantFormat* find_any_format(std::string_view name) noexcept;
 // What a format of group_formats() is; null for any other.
 const GroupSpec* group_spec(const QuantFormat& format) noexcept;
 // The largest group size of kGroupSizes that divides `values`; 0 if none does.

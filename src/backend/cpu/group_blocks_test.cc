@@ -8,6 +8,7 @@
 
 #include "backend/cpu/testing/reference.h"
 #include "backend/testing/test_backend.h"
+#include "quant/group_format.h"
 
 namespace millrace::backend {
 namespace {
@@ -26,7 +27,7 @@ constexpr Pair kPairs[] = {
     {"int5_g128m", "int5_g32m", 4, 0}, {"int6_g128", "int6_g32", 2, 0},   {"int2_g128z", "int2_g32z", 3, 0}};
 
 WeightSource source_of(const char* format, std::vector<std::byte> bytes) {
-  const quant::QuantFormat* kind = quant::find_format(format);
+  const quant::QuantFormat* kind = quant::find_any_format(format);
   WeightSource source{.name = format, .format = kind, .rows = kRows, .cols = kGroupInputs, .read = {}};
   source.read = [bytes = std::move(bytes), row_bytes = kind->row_bytes(kGroupInputs)](std::int64_t first, std::int64_t,
                                                                                       std::span<std::byte> out) {
@@ -38,8 +39,8 @@ WeightSource source_of(const char* format, std::vector<std::byte> bytes) {
 // Random blocks in the larger format, and what they are in the smaller one.
 std::pair<WeightSource, WeightSource> same_weight(const Pair& pair) {
   const std::size_t head = pair.head;
-  const auto large = static_cast<std::size_t>(quant::find_format(pair.large)->block_bytes);
-  const auto small = static_cast<std::size_t>(quant::find_format(pair.small)->block_bytes);
+  const auto large = static_cast<std::size_t>(quant::find_any_format(pair.large)->block_bytes);
+  const auto small = static_cast<std::size_t>(quant::find_any_format(pair.small)->block_bytes);
   std::mt19937 random(5);
   std::uniform_real_distribution<float> scales(0.001f, 0.01f);
   std::vector<std::byte> bytes, repeated;

@@ -12,7 +12,7 @@
 
 namespace millrace::backend::cpu {
 
-// Of e4m3 (tensor/dtype.h).
+// The largest number of e4m3 (tensor/dtype.h), and its NaN.
 inline constexpr float kMaxE4m3 = 448.0f;
 inline constexpr std::uint8_t kE4m3Nan = 0x7f;
 // Rounds to nearest even; what would be above 448, and NaN, becomes NaN.

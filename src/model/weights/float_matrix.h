@@ -18,9 +18,9 @@ struct ScaleBlock {
 
 struct Float8Tensors {
   const checkpoint::RawTensor *weight, *scale;
-  // Of a scale tensor with a block for each element, [blocks of rows, blocks of columns], with dimensions of 1
-  // anywhere; the last block of a row or column may be smaller. Not looked at if the tensor has one element, or one a
-  // row.
+  // The rows and columns of a block, where the scale tensor has one scale for each: [blocks of rows, blocks of
+  // columns], with dimensions of 1 anywhere; the last block of a row or column may be smaller. Not looked at if the
+  // tensor has one element, or one a row.
   ScaleBlock block;
   std::vector<const checkpoint::RawTensor*> others;  // belong to the module and say nothing of the weight
 };

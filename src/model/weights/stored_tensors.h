@@ -26,7 +26,7 @@ struct Dtypes {
   Dtypes(const std::string_view (&list)[n]) : names(list) {}
   std::span<const std::string_view> names;
 };
-// Those that scales may have.
+// The dtypes that scales may have.
 inline constexpr std::string_view kNumberDtypes[] = {"F16", "BF16", "F32"};
 
 class StoredTensors {
