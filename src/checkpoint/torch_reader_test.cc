@@ -157,11 +157,13 @@ TEST(TorchFile, RefusesOtherDtypesByName) {
   TinyTorchFile tiny;
   tiny.tensors = {{.name = "a", .shape = {3}, .strides = {1}, .storage = "DoubleStorage", .elements = 3}};
   EXPECT_EQ(unpickled(tiny), "tensor 'a': dtype 'F64' is not supported");
+  EXPECT_EQ(unpickled(tiny.bytes(), true), "tensor 'a': dtype 'F64' is not supported");
   tiny.tensors[0].storage = "LongStorage";
   EXPECT_EQ(unpickled(tiny), "tensor 'a': dtype 'I64' is not supported");
   EXPECT_EQ(unpickled(tiny.bytes(), true), "opened");
   tiny.tensors = {{.name = "a", .shape = {12}, .strides = {1}, .storage = "ShortStorage", .elements = 12}};
-  EXPECT_EQ(unpickled(tiny.bytes(), true), "tensor 'a': dtype 'I16' is not supported");
+  EXPECT_EQ(unpickled(tiny), "tensor 'a': dtype 'I16' is not supported");
+  EXPECT_EQ(unpickled(tiny.bytes(), true), "opened");
   tiny.tensors[0].storage = "ComplexFloatStorage";
   EXPECT_EQ(unpickled(tiny), "it names 'torch.ComplexFloatStorage'" + kAsCode);
 }

@@ -35,14 +35,16 @@ std::size_t KvGeometry::head_bytes() const noexcept {
 bool KvGeometry::rotates() const noexcept { return encoding_of(*this).rotates; }
 
 KvGeometry geometry_of(const KvFormat& format) noexcept {
-  return {.encoding = find_kv_encoding(format.encoding),
+  const KvEncoding* encoding = find_kv_encoding(format.encoding);
+  const bool scaled = encoding != nullptr && encoding->takes_scales;  // others store keys and values as they are
+  return {.encoding = encoding,
           .kv_heads = format.kv_heads,
           .key_dim = format.key_dim,
           .value_dim = format.value_dim,
           .block_tokens = format.block_tokens,
           .layout = format.layout.empty() ? nullptr : find_kv_layout(format.layout),
-          .key_scale = format.key_scale,
-          .value_scale = format.value_scale};
+          .key_scale = scaled ? format.key_scale : 0.0f,
+          .value_scale = scaled ? format.value_scale : 0.0f};
 }
 
 Result<KvFormat> choose_pages(std::string_view encoding_name, std::string_view name, std::int64_t block_tokens) {
