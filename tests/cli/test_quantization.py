@@ -58,12 +58,12 @@ def test_auto_takes_what_fits(millrace, bf16):
     stored, q8_0, q4_k = plan(), plan("--quantization", "q8_0"), plan("--quantization", "q4_k")
     assert stored["weights"] > q8_0["weights"] > q4_k["weights"]
     limit = q8_0["total"] + (stored["total"] - q8_0["total"]) // 2
-    assert plan("--quantization", "auto", "--memory", limit)["weights"] == q8_0["weights"]
+    assert plan("--quantization", "auto", "--memory", f"{limit}B")["weights"] == q8_0["weights"]
     outcome = millrace("run", bf16, "Hi", "-n", 1, "--quantization", "auto", "--memory", "100KB", ok=False)
     assert outcome.code != 0 and "memory is 100" in outcome.err and "too large" in outcome.err
 
 
-@pytest.mark.parametrize("name, says", [("q9", "must be one of"), ("awq", "is stored as bf16, which loading does not change")])
+@pytest.mark.parametrize("name, says", [("q9", "expected one of"), ("awq", "is stored as bf16, which loading does not change")])
 def test_what_it_cannot_be_is_said(millrace, bf16, name, says):
     outcome = millrace("run", bf16, "Hi", "--quantization", name, ok=False)
     assert outcome.code == 2 and f"quantization is '{name}'" in outcome.err and says in outcome.err, outcome.err
