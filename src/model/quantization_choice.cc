@@ -49,12 +49,12 @@ double sampled_error(const checkpoint::Checkpoint& checkpoint, const ModelSpec& 
 
 }  // namespace
 
-std::string QuantizationChoices::table() const {
-  std::string lines = fmt::format("{:<12} {:>10} {:>10} {:>10} {:>10}\n", "format", "weights", "total", "error", "");
+std::vector<std::string> QuantizationChoices::table() const {
+  std::vector<std::string> lines = {fmt::format("{:<12} {:>10} {:>10} {:>10}", "format", "weights", "total", "error")};
   for (const QuantizationChoice& choice : all) {
     const auto readable = [](std::uint64_t bytes) { return readable_bytes(static_cast<double>(bytes)); };
     const std::string name = choice.quantization.name.empty() ? "as stored" : choice.quantization.name;
-    lines += fmt::format("{:<12} {:>10} {:>10} {:>9.3f}% {:>10}\n", name, readable(choice.plan.weights),
+    lines.push_back(fmt::format("{:<12} {:>10} {:>10} {:>9.3f}% {}", name, readable(choice.plan.weights),
                          readable(choice.plan.total()), 100.0 * choice.error,
                          &choice == best ? "taken"
                          : choice.fits   ? "fits"

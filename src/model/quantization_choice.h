@@ -20,7 +20,7 @@ struct QuantizationChoice {
 struct QuantizationChoices {
   std::vector<QuantizationChoice> all;       // by rising error
   const QuantizationChoice* best = nullptr;  // the first that fits; null: none does
-  std::string table() const;                 // a line for each
+  std::vector<std::string> table() const;    // a head, then a line for each
 };
 
 // What loading could make of the weights, and which of it takes at most `memory` bytes for weights, keys and values of

@@ -58,7 +58,7 @@ constexpr std::int64_t kPlannedLength = 8192;
 
 model::LoadQuantization quantization_of(const ModelConfig& config, const checkpoint::Checkpoint& checkpoint,
                                         const model::ModelSpec& spec, const backend::Backend& backend,
-                                        std::string* table) {
+                                        std::vector<std::string>* table) {
   const bool chosen = config.quantization == "auto";
   model::MemoryPlanOptions options{.precision = config.precision(), .kv = config.kv_pages()};
   options.length = config.max_model_len > 0 ? config.max_model_len : std::min(kPlannedLength, spec.context_length);
@@ -81,11 +81,17 @@ model::LoadQuantization quantization_of(const ModelConfig& config, const checkpo
       config.memory > 0 ? config.memory : static_cast<std::uint64_t>(cpu_info().memory_available_bytes);
   const model::QuantizationChoices choices = model::choose_quantization(checkpoint, spec, backend, options, memory);
   if (choices.best == nullptr) {
+    const auto smallest = std::ranges::min_element(choices.all, {}, [](const auto& one) { return one.plan.total(); });
     throw_load_error(ErrorCode::kResourceExhausted, "memory",
-                     "memory is {}: no quantization of {} fits, with keys and values of {} tokens:\n{}",
-                     readable(memory), checkpoint.path, options.length, choices.table());
+                     "memory is {}: {} does not fit with keys and values of {} tokens; the smallest, {}, takes {}",
+                     readable(memory), checkpoint.path, options.length,
+                     smallest->quantization.name.empty() ? "as it is stored" : smallest->quantization.name,
+                     readable(smallest->plan.total()));
   }
-  if (table != nullptr) *table = fmt::format("quantization auto, {} of memory:\n{}", readable(memory), choices.table());
+  if (table != nullptr) {
+    *table = choices.table();
+    table->insert(table->begin(), fmt::format("quantization auto, {} of memory", readable(memory)));
+  }
   return choices.best->quantization;
 }
 
@@ -101,10 +107,10 @@ LoadedModel load_model(const ModelConfig& config, const std::function<void(doubl
   const TimePoint opened = env.now();
   const auto planner = config.make_backend(1);
   model::ModelSpec spec = model::make_spec(*loaded.checkpoint, planner->limits()).or_throw();
-  std::string table;
+  std::vector<std::string> table;
   const model::LoadQuantization quantization = loaded.quantization =
       quantization_of(config, *loaded.checkpoint, spec, *planner, &table);
-  if (!table.empty()) log::info("{}: {}", loaded.checkpoint->path, table);
+  for (const std::string& line : table) log::info("{}: {}", loaded.checkpoint->path, line);
   const std::uint64_t planned = planned_weights(config, *loaded.checkpoint, spec, quantization, *planner);
   loaded.backend = config.make_backend(config.threads, packed_cache_of(config, *loaded.checkpoint, model_key, planned));
   if (wrap) loaded.backend = wrap(std::move(loaded.backend));

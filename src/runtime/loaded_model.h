@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "backend/backend.h"
 #include "checkpoint/checkpoint.h"
@@ -27,7 +29,7 @@ struct LoadedModel {
 // kInvalidArgument as choose_load_quantization() does, kResourceExhausted naming memory if nothing fits.
 model::LoadQuantization quantization_of(const ModelConfig& config, const checkpoint::Checkpoint& checkpoint,
                                         const model::ModelSpec& spec, const backend::Backend& backend,
-                                        std::string* table = nullptr);
+                                        std::vector<std::string>* table = nullptr);
 
 // Replaces the backend before the model is loaded, for example by one that measures times; may be empty.
 using BackendWrapper = std::function<std::unique_ptr<backend::Backend>(std::unique_ptr<backend::Backend>)>;

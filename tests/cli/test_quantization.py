@@ -60,7 +60,7 @@ def test_auto_takes_what_fits(millrace, bf16):
     limit = q8_0["total"] + (stored["total"] - q8_0["total"]) // 2
     assert plan("--quantization", "auto", "--memory", f"{limit}B")["weights"] == q8_0["weights"]
     outcome = millrace("run", bf16, "Hi", "-n", 1, "--quantization", "auto", "--memory", "100KB", ok=False)
-    assert outcome.code != 0 and "memory is 100" in outcome.err and "too large" in outcome.err
+    assert outcome.code == 4 and "memory is 102 kB" in outcome.err and "the smallest, int4-g128, takes" in outcome.err
 
 
 @pytest.mark.parametrize("name, says", [("q9", "expected one of"), ("awq", "is stored as bf16, which loading does not change")])
