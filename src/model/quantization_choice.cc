@@ -53,12 +53,12 @@ std::vector<std::string> QuantizationChoices::table() const {
   std::vector<std::string> lines = {fmt::format("{:<12} {:>10} {:>10} {:>10}", "format", "weights", "total", "error")};
   for (const QuantizationChoice& choice : all) {
     const auto readable = [](std::uint64_t bytes) { return readable_bytes(static_cast<double>(bytes)); };
-    const std::string name = choice.quantization.name.empty() ? "as stored" : choice.quantization.name;
-    lines.push_back(fmt::format("{:<12} {:>10} {:>10} {:>9.3f}% {}", name, readable(choice.plan.weights),
-                         readable(choice.plan.total()), 100.0 * choice.error,
-                         &choice == best ? "taken"
-                         : choice.fits   ? "fits"
-                                         : "too large");
+    lines.push_back(fmt::format("{:<12} {:>10} {:>10} {:>9.3f}% {}",
+                                choice.quantization.name.empty() ? "as stored" : choice.quantization.name,
+                                readable(choice.plan.weights), readable(choice.plan.total()), 100.0 * choice.error,
+                                &choice == best ? "taken"
+                                : choice.fits   ? "fits"
+                                                : "too large"));
   }
   return lines;
 }
