@@ -18,7 +18,10 @@ def test_inspect_shows_both_sizes_and_plans_with_them(millrace, model):
     report = json.loads(millrace("inspect", model, "--json").out)
     assert (report["shape"]["head_dim"], report["shape"]["value_dim"]) == (KEY, VALUE)
     numbers = LAYERS * KV_HEADS * (KEY + VALUE)
-    assert report["memory"]["kv_bytes_per_token"] == {"f32": 4 * numbers, "f16": 2 * numbers, "bf16": 2 * numbers,
+    per_token = report["memory"]["kv_bytes_per_token"]
+    assert per_token["fp8_e4m3"] == numbers and per_token["int4"] < per_token["k8v4"] < per_token["int8"]
+    dense = {name: per_token[name] for name in ("f32", "f16", "bf16", "int8")}
+    assert dense == {"f32": 4 * numbers, "f16": 2 * numbers, "bf16": 2 * numbers,
                                                      "int8": numbers + LAYERS * KV_HEADS * 8}
     assert f"4 heads of {KEY} (values of {VALUE})" in millrace("inspect", model).out
 

@@ -33,7 +33,7 @@ std::vector<std::string> shape_names() {
 std::vector<std::string> format_names() {
   std::vector<std::string> names;
   for (const quant::QuantFormat& format : quant::all_formats()) {
-    if (format.pack != nullptr) names.emplace_back(format.name);
+    if (format.pack != nullptr && format.gguf_type >= 0) names.emplace_back(format.name);
   }
   return names;
 }
