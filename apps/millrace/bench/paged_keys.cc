@@ -6,6 +6,7 @@
 #include <numeric>
 #include <random>
 
+#include "backend/device_kind.h"
 #include "bench/made_weights.h"
 
 namespace millrace::bench {
