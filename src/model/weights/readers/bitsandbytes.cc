@@ -24,7 +24,7 @@ using checkpoint::RawTensor;
 
 constexpr std::string_view kBnbMethod = "bitsandbytes", kBnbAbsmax = ".weight.absmax", kBnbScb = ".SCB";
 constexpr std::size_t kNestedCodes = 256;
-constexpr std::int64_t kMostBnb = 1 << 30;  // rows, columns, values of a block
+constexpr std::int64_t kMaxBnb = 1 << 30;  // rows, columns, values of a block
 
 struct BnbState {
   quant::GroupCodes codes = quant::GroupCodes::kNf4;
@@ -93,7 +93,7 @@ class BnbReader final : public MatrixReader {
                     "quant_type " + checkpoint::quote_name(type) + ": nf4 or fp4 expected, as in its name");
     }
     const auto shape = fields.numbers("shape");
-    const auto outside = [](double dim) { return dim < 1.0 || dim > kMostBnb; };
+    const auto outside = [](double dim) { return dim < 1.0 || dim > kMaxBnb; };
     if (!shape || shape->size() != 2 || std::ranges::any_of(*shape, outside)) {
       tensors_.fail(state.tensor->name, "shape: two numbers from 1 on expected");
     }
@@ -110,7 +110,7 @@ class BnbReader final : public MatrixReader {
   }
   static std::int64_t required_block(const JsonFields& fields, std::string_view key) {
     const std::int64_t block = fields.integer(key).value_or(0);
-    if (block < 1 || block > kMostBnb) fields.unsupported(key, fmt::format("{}; 1 or more expected", block));
+    if (block < 1 || block > kMaxBnb) fields.unsupported(key, fmt::format("{}; 1 or more expected", block));
     return block;
   }
 

@@ -21,7 +21,7 @@ using checkpoint::RawTensor;
 constexpr std::string_view kCompressedMethods[] = {"compressed-tensors", "compressed_tensors"};
 constexpr std::string_view kCompressedEndings[] = {".weight_scale", ".weight_packed"};
 constexpr std::string_view kCompressedTypes[] = {"I8", "F8_E4M3"};  // of weights that must have scales
-constexpr std::int64_t kWord = 32, kMostDim = std::int64_t{1} << 40;
+constexpr std::int64_t kWord = 32, kMaxDim = std::int64_t{1} << 40;
 
 class CompressedReader final : public MatrixReader {
  public:
@@ -64,7 +64,7 @@ class CompressedReader final : public MatrixReader {
     const RawTensor& shape = tensors_.require(module + ".weight_shape", {"I64", "I32"}, Shape{2});
     const std::vector<std::int64_t> dims = tensors_.integers(shape);
     const std::int64_t of_word = kWord / scheme.bits, rows = dims[0], cols = dims[1];
-    if (std::min(rows, cols) < 1 || std::max(rows, cols) > kMostDim) {
+    if (std::min(rows, cols) < 1 || std::max(rows, cols) > kMaxDim) {
       tensors_.fail(shape.name, fmt::format("[{}, {}]: 1 or more rows and columns expected", rows, cols));
     }
     const std::int64_t streamed = (cols * scheme.bits + kWord - 1) / kWord, by_words = (cols + of_word - 1) / of_word;
