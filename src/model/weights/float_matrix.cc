@@ -67,6 +67,13 @@ void reorder(const std::byte* from, std::byte* to) noexcept {
   for (int i = 0; i < kMxBytes; ++i) to[i] = code(i) | code(i + 16) << 4;
 }
 
+// Rows of weight and scale, and all of the others.
+std::vector<TensorRange> ranges_of(const Float8Tensors& from, std::int64_t first, std::int64_t count) {
+  std::vector<TensorRange> all = {range_of_rows(*from.weight, first, count), range_of_rows(*from.scale, first, count)};
+  for (const RawTensor* other : from.others) all.push_back({other, 0, other->bytes});
+  return all;
+}
+
 class Mxfp4Rows final : public StoredWeight {
  public:
   Mxfp4Rows(const StoredTensors& stored, const Float8Tensors& from, std::int64_t cols)
@@ -89,10 +96,7 @@ class Mxfp4Rows final : public StoredWeight {
     }
   }
   std::vector<TensorRange> ranges(std::int64_t first, std::int64_t count) const override {
-    std::vector<TensorRange> all = {range_of_rows(*from_.weight, first, count),
-                                    range_of_rows(*from_.scale, first, count)};
-    for (const RawTensor* other : from_.others) all.push_back({other, 0, other->bytes});
-    return all;
+    return ranges_of(from_, first, count);
   }
 
  private:
@@ -141,10 +145,7 @@ class Nvfp4Rows final : public StoredWeight {
     }
   }
   std::vector<TensorRange> ranges(std::int64_t first, std::int64_t count) const override {
-    std::vector<TensorRange> all = {range_of_rows(*from_.weight, first, count),
-                                    range_of_rows(*from_.scale, first, count)};
-    for (const RawTensor* other : from_.others) all.push_back({other, 0, other->bytes});
-    return all;
+    return ranges_of(from_, first, count);
   }
 
  private:

@@ -180,13 +180,7 @@ OpenedMatrix open_gptq_matrix(const GptqTensors& tensors, const GptqRules& rules
       .by_row = {tensors.scales},
       .groups_first = true};
   if (tensors.group_of != nullptr) matrix.tensors.push_back(tensors.group_of);
-  std::vector<std::int32_t> order(groups.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, {}, [&](std::int32_t c) { return groups[static_cast<std::size_t>(c)]; });
-  for (std::size_t at = 0; at < order.size(); at += static_cast<std::size_t>(matrix.spec.values)) {
-    matrix.group_of_block.push_back(static_cast<std::int32_t>(groups[static_cast<std::size_t>(order[at])]));
-  }
-  if (!std::ranges::is_sorted(groups)) matrix.order = std::move(order);
+  order_by_group(matrix, std::vector<std::int64_t>(groups.begin(), groups.end()));
   matrix.numbers = [stored = tensors.stored, scales = tensors.scales, rows = tensors.rows, n = tensors.groups,
                     points = std::move(zeros.values)] {
     return GroupNumbers{number_bits(stored, *scales, rows, n, true), {}, points};

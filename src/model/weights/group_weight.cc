@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 #include <utility>
 
 #include "base/error.h"
@@ -175,6 +176,16 @@ std::vector<std::uint32_t> number_bits(const StoredTensors& tensors, const RawTe
     }
   }
   return bits;
+}
+
+void order_by_group(GroupMatrix& matrix, const std::vector<std::int64_t>& groups) {
+  std::vector<std::int32_t> order(groups.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, {}, [&](std::int32_t c) { return groups[static_cast<std::size_t>(c)]; });
+  for (std::size_t at = 0; at < order.size(); at += static_cast<std::size_t>(matrix.spec.values)) {
+    matrix.group_of_block.push_back(static_cast<std::int32_t>(groups[static_cast<std::size_t>(order[at])]));
+  }
+  if (!std::ranges::is_sorted(groups)) matrix.order = std::move(order);
 }
 
 }  // namespace millrace::model

@@ -52,4 +52,8 @@ DType number_type(const checkpoint::RawTensor& tensor) noexcept;
 std::vector<std::uint32_t> number_bits(const StoredTensors& tensors, const checkpoint::RawTensor& tensor,
                                        std::int64_t rows, std::int64_t groups, bool groups_first);
 
+// Sets `order` and `group_of_block` from the group of each column, so that those of a group lie together; spec.values
+// is set already.
+void order_by_group(GroupMatrix& matrix, const std::vector<std::int64_t>& groups);
+
 }  // namespace millrace::model

@@ -78,13 +78,7 @@ void sort_columns(const StoredTensors& tensors, const RawTensor& group_of, Group
   std::int64_t columns = 0;
   for (const std::int64_t n : members) columns = std::gcd(columns, n);
   matrix.spec.values = block_of_groups(columns);
-  std::vector<std::int32_t> order(groups.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, {}, [&](std::int32_t c) { return groups[static_cast<std::size_t>(c)]; });
-  for (std::size_t at = 0; at < order.size(); at += static_cast<std::size_t>(matrix.spec.values)) {
-    matrix.group_of_block.push_back(static_cast<std::int32_t>(groups[static_cast<std::size_t>(order[at])]));
-  }
-  if (!std::ranges::is_sorted(groups)) matrix.order = std::move(order);
+  order_by_group(matrix, groups);
 }
 
 void check_zeros(const StoredTensors& tensors, const IntegerTensors& stored, std::int64_t groups) {
