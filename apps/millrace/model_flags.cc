@@ -34,6 +34,12 @@ void ModelFlags::declare_machine(CLI::App& app) {
                  "memory; f32: weights unpacked to f32, exact and slower")
       ->envname("MILLRACE_MATMUL_PRECISION")
       ->check(CLI::IsMember(runtime::matmul_precisions()));
+  app.add_option(
+         "--iq-panels", iq_panels,
+         "How weights of GGUF's iq1, iq2 and iq3 types lie in memory. fast: as codes of 3 or 4 bits; compact: in "
+         "the bits of the file, slower; auto: fast where they fit --memory. The results are the same")
+      ->envname("MILLRACE_IQ_PANELS")
+      ->check(CLI::IsMember(runtime::iq_panel_names()));
 }
 
 void ModelFlags::declare(CLI::App& app) {
@@ -64,7 +70,7 @@ void ModelFlags::declare_cache(CLI::App& app) {
   add_size_option(
       app, "--memory", memory,
       "Max bytes of weights, workspace and a sequence's keys and values, e.g. 8GB; --quantization auto takes "
-      "what fits with the least error. 0 = what is available")
+      "what fits with the least error, --iq-panels auto the fastest. 0 = what is available")
       ->envname("MILLRACE_MEMORY");
   app.add_option("--kv-layout", kv_layout,
                  "Memory layout of the KV cache: paged32 (tiles the kernels read in place), token (as in LightLLM) or "

@@ -22,11 +22,16 @@ struct PackedCacheConfig {
       0;  // that the weights will take; nothing is written where they find no room. 0: unknown
 };
 
+// How weights lie in memory whose file has their values as rows of a grid (GGUF's iq1, iq2 and iq3): as codes of 3 or 4
+// bits, which kernels read quickly, or in the bits of the file, which they look up. The results are the same.
+enum class IqPanels : std::uint8_t { kFast, kCompact };
+
 // What backends are made from. Each kind reads the fields that it knows.
 struct BackendConfig {
   int threads = 0;  // processor only; 0 = all that this process may use
   std::string isa;  // processor only; "" = the best available; names as in base/cpu.h
   PackedCacheConfig packed_cache = {};
+  IqPanels iq_panels = IqPanels::kFast;
 };
 
 inline constexpr std::int64_t kMaxBlockTokens = 1024;

@@ -45,6 +45,11 @@ const std::vector<std::string>& matmul_precisions() {
   return names;
 }
 
+const std::vector<std::string>& iq_panel_names() {
+  static const std::vector<std::string> names = {"auto", "compact", "fast"};
+  return names;
+}
+
 const std::vector<std::string>& quantization_names() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> all = {"auto"};
@@ -124,6 +129,7 @@ Result<void> ModelConfig::validate() const {
                                  model::is_quantization(quantization) || quantization == "auto"
                                      ? Result<void>()
                                      : one_of("quantization", quantization, quantization_names()),
+                                 one_of("iq-panels", iq_panels, iq_panel_names()),
                                  between<std::int64_t>("max-model-len", max_model_len, 0, kMaxModelLength)});
       !fine) {
     return fine;
@@ -135,7 +141,8 @@ Result<void> ModelConfig::validate() const {
 backend::KvFormat ModelConfig::kv_pages() const { return pages_of(*this).or_throw(); }
 
 std::unique_ptr<backend::Backend> ModelConfig::make_backend(int n, const backend::PackedCacheConfig& cache) const {
-  const backend::BackendConfig config{.threads = n, .isa = cpu_isa, .packed_cache = cache};
+  const auto panels = iq_panels == "compact" ? backend::IqPanels::kCompact : backend::IqPanels::kFast;
+  const backend::BackendConfig config{.threads = n, .isa = cpu_isa, .packed_cache = cache, .iq_panels = panels};
   return backend::choose_device(device).or_throw()->make(config).or_throw();
 }
 

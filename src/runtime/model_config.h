@@ -30,7 +30,10 @@ struct ModelConfig {
   // What loading makes of weights in f32, f16, bf16 or FP8: one of model::load_quantizations(), "auto" (what fits
   // `memory` with the least error), or the method that the checkpoint has to be of; "" leaves them.
   std::string quantization;
-  // Bytes for weights, keys and values of a sequence, and workspace; 0: what is available, which only "auto" looks at.
+  // backend::IqPanels of i-quants: "fast", "compact", or "auto": fast where they fit `memory`.
+  std::string iq_panels = "auto";
+  // Bytes for weights, keys and values of a sequence, and workspace; 0: what is available, which only the two "auto"
+  // look at.
   std::uint64_t memory = 0;
   std::int64_t max_model_len = 0;  // limit of tokens of a sequence, [0, kMaxModelLength]; 0 = the model's
   // Where packed weights are kept for the next start: "auto" (the cache directory, for models from 256 MiB), "off", or
@@ -47,7 +50,8 @@ struct ModelConfig {
   backend::KvFormat kv_pages() const;
   backend::MatmulPrecision precision() const;
   Isa isa() const;  // instruction set of the backend
-  // A new backend with `n` threads, [0, kMaxThreads]; 0 = as many as affinity and cgroup quota allow.
+  // A new backend with `n` threads, [0, kMaxThreads]; 0 = as many as affinity and cgroup quota allow. With iq_panels
+  // "auto" it has fast ones; load_model() decides.
   std::unique_ptr<backend::Backend> make_backend(int n, const backend::PackedCacheConfig& cache = {}) const;
 };
 
@@ -56,5 +60,6 @@ const std::vector<std::string>& kv_cache_dtypes();  // of all devices, then alia
 const std::vector<std::string>& kv_layouts();       // of all devices
 const std::vector<std::string>& matmul_precisions();
 const std::vector<std::string>& quantization_names();  // of loading
+const std::vector<std::string>& iq_panel_names();
 
 }  // namespace millrace::runtime

@@ -1,8 +1,10 @@
 #include "backend/cpu/cpu_backend.h"
 
+#include <algorithm>
 #include <atomic>
 
 #include "backend/cpu/attention_plan.h"
+#include "backend/cpu/pack.h"
 #include "backend/cpu/packed_cache.h"
 #include "backend/cpu/packed_linear.h"
 #include "base/check.h"
@@ -17,11 +19,23 @@ Result<std::unique_ptr<Backend>> make_cpu_backend(const BackendConfig& config) {
     return make_error(ErrorCode::kInvalidArgument, "threads", "threads is {}, must be 0 (all) to 1024", config.threads);
   }
   const int threads = config.threads > 0 ? config.threads : usable_threads();
-  return std::unique_ptr<Backend>(std::make_unique<CpuBackend>(threads, *isa, config.packed_cache));
+  return std::unique_ptr<Backend>(std::make_unique<CpuBackend>(threads, *isa, config.packed_cache, config.iq_panels));
 }
 
-CpuBackend::CpuBackend(int threads, Isa isa, const PackedCacheConfig& packed_cache)
-    : kernels_(select_kernels(isa)),
+namespace {
+
+KernelSet kernels_for(Isa isa, IqPanels panels) {
+  KernelSet kernels = select_kernels(isa);
+  if (panels == IqPanels::kCompact) {
+    std::ranges::stable_partition(kernels.linears, [](const LinearKernel& k) { return k.name == kCompactKernel; });
+  }
+  return kernels;
+}
+
+}  // namespace
+
+CpuBackend::CpuBackend(int threads, Isa isa, const PackedCacheConfig& packed_cache, IqPanels panels)
+    : kernels_(kernels_for(isa, panels)),
       programs_(threads),
       program_(programs_.begin()),
       workers_(threads),

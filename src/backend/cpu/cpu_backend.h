@@ -27,7 +27,7 @@ class AttentionPlan;
 // operation. With few rows, all workers share each operation, and each computes some of the columns.
 class CpuBackend final : public HostMemoryBackend {
  public:
-  CpuBackend(int threads, Isa isa, const PackedCacheConfig& packed_cache = {});
+  CpuBackend(int threads, Isa isa, const PackedCacheConfig& packed_cache = {}, IqPanels panels = IqPanels::kFast);
   ~CpuBackend() override;
 
   std::string description() const override;

@@ -2,6 +2,7 @@
 
 #include "backend/cpu/kernels.h"
 #include "quant/format.h"
+#include "quant/level_rows.h"
 
 namespace millrace::backend::cpu {
 
@@ -30,6 +31,18 @@ constexpr Int8Form int8_form(const quant::QuantFormat& format) noexcept {
           .levels = levels,
           .zero = number && !levels ? 1 << (form.code_bits - 1) : form.zero,
           .scale_exponent = form.scale_exponent};
+}
+
+// Codes below 128 in bytes of their own.
+inline constexpr int kSevenBits = 7;
+
+// Of the panels that expand_compact() makes.
+constexpr Int8Form compact_form(const quant::QuantFormat& format) noexcept {
+  Int8Form form = int8_form(format);
+  form.bits = kSevenBits;
+  form.levels = false;
+  form.zero = quant::kLevelZero;
+  return form;
 }
 
 }  // namespace millrace::backend::cpu

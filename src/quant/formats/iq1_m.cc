@@ -1,4 +1,4 @@
-#include "quant/grid_block.h"
+#include "quant/grid_cells.h"
 #include "quant/grids.gen.h"
 
 namespace millrace::quant::formats {
@@ -9,7 +9,8 @@ namespace {
 // top.
 constexpr int kHighAt = 32, kWordsAt = 48, kBytes = 56;
 
-void decompose(const std::byte* block, AffineBlock& out) noexcept {
+template <typename Cells>
+void read(const std::byte* block, const Cells& cells, AffineBlock& out) noexcept {
   unsigned scale = 0;
   for (int w = 0; w < 4; ++w) {
     const unsigned word = load_bits(block + kWordsAt + 2 * w);
@@ -17,12 +18,19 @@ void decompose(const std::byte* block, AffineBlock& out) noexcept {
     for (int i = 0; i < 4; ++i) out.sub_scales[w * 4 + i] = static_cast<std::int8_t>(2 * (word >> (3 * i) & 7) + 1);
   }
   out.scale = static_cast<std::uint16_t>(scale);
-  for (int i = 0; i < 32; ++i) {
-    const auto high = std::to_integer<std::size_t>(block[kHighAt + i / 2]) >> (i % 2 * 4);
-    put_pairs(kIq1Grid[std::to_integer<std::size_t>(block[i]) | (high & 7) << 8],
-              static_cast<std::uint8_t>((high & 8) != 0 ? 0xff : 0), out.codes + i * 8);
+  for (int g = 0; g < 8; ++g) {
+    const unsigned all = load_bits(block + kHighAt + 2 * g);
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) {
+      const std::size_t high = all >> (4 * i) & 15;
+      cells.put(g, i, std::to_integer<std::size_t>(block[4 * g + i]) | (high & 7) << 8, high >= 8);
+    }
   }
 }
+
+void decompose(const std::byte* block, AffineBlock& out) noexcept { read(block, DeltaCodes<kIq1Grid>{out.codes}, out); }
+
+constexpr auto kLevelRows = pair_levels(kIq1Grid, kIq1Levels);
 
 constexpr AffineForm kForm = {.code_bits = 3,
                               .scales = AffineForm::Scales::kProduct,
@@ -33,6 +41,10 @@ constexpr AffineForm kForm = {.code_bits = 3,
                               .decompose = decompose};
 
 }  // namespace
+
+void expand_iq1_m(const std::byte* block, const LevelTarget& to, AffineBlock& scales) noexcept {
+  read(block, DeltaLevels<kLevelRows>{to}, scales);
+}
 
 QuantFormat iq1_m() { return read_only_format<kForm, kSuperBlock, kBytes>("iq1_m", 29); }
 

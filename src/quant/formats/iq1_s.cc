@@ -1,4 +1,4 @@
-#include "quant/grid_block.h"
+#include "quant/grid_cells.h"
 #include "quant/grids.gen.h"
 
 namespace millrace::quant::formats {
@@ -8,18 +8,25 @@ namespace {
 // times three high bits of rows, three bits of s and the sign of 1/8.
 constexpr int kLowAt = 2, kWordsAt = 34, kBytes = 50;
 
-void decompose(const std::byte* block, AffineBlock& out) noexcept {
+template <typename Cells>
+void read(const std::byte* block, const Cells& cells, AffineBlock& out) noexcept {
   out.scale = load_bits(block);
   for (int group = 0; group < 8; ++group) {
     const unsigned word = load_bits(block + kWordsAt + 2 * group);
     out.sub_scales[group] = static_cast<std::int8_t>(2 * (word >> 12 & 7) + 1);
-    const std::uint8_t minus = word >> 15 != 0 ? 0xff : 0;
-    for (int i = group * 4; i < group * 4 + 4; ++i) {
-      const std::size_t high = word >> (3 * (i % 4)) & 7;
-      put_pairs(kIq1Grid[std::to_integer<std::size_t>(block[kLowAt + i]) | high << 8], minus, out.codes + i * 8);
+    const bool minus = word >> 15 != 0;
+    const std::byte* low = block + kLowAt + 4 * group;
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) {
+      const std::size_t high = word >> (3 * i) & 7;
+      cells.put(group, i, std::to_integer<std::size_t>(low[i]) | high << 8, minus);
     }
   }
 }
+
+void decompose(const std::byte* block, AffineBlock& out) noexcept { read(block, DeltaCodes<kIq1Grid>{out.codes}, out); }
+
+constexpr auto kLevelRows = pair_levels(kIq1Grid, kIq1Levels);
 
 constexpr AffineForm kForm = {.code_bits = 3,
                               .scales = AffineForm::Scales::kProduct,
@@ -29,6 +36,10 @@ constexpr AffineForm kForm = {.code_bits = 3,
                               .decompose = decompose};
 
 }  // namespace
+
+void expand_iq1_s(const std::byte* block, const LevelTarget& to, AffineBlock& scales) noexcept {
+  read(block, DeltaLevels<kLevelRows>{to}, scales);
+}
 
 QuantFormat iq1_s() { return read_only_format<kForm, kSuperBlock, kBytes>("iq1_s", 19); }
 

@@ -1,4 +1,4 @@
-#include "quant/grid_block.h"
+#include "quant/grid_cells.h"
 #include "quant/grids.gen.h"
 
 namespace millrace::quant::formats {
@@ -8,15 +8,24 @@ namespace {
 // row, and a 4-bit s for each 16 values.
 constexpr int kLowAt = 2, kSignsAt = 34, kHighAt = 66, kScalesAt = 74, kBytes = 82;
 
-void decompose(const std::byte* block, AffineBlock& out) noexcept {
+template <typename Cells>
+void read(const std::byte* block, const Cells& cells, AffineBlock& out) noexcept {
   out.scale = load_bits(block);
   put_odd_scales<16>(block + kScalesAt, out.sub_scales);
-  for (int i = 0; i < 32; ++i) {
-    const int high = std::to_integer<int>(block[kHighAt + i / 4]) >> (i % 4 * 2) & 3;
-    const auto row = std::to_integer<std::size_t>(block[kLowAt + i]) | static_cast<std::size_t>(high) << 8;
-    put_pairs(kIq2SGrid[row], std::to_integer<std::uint8_t>(block[kSignsAt + i]), out.codes + i * 8);
+  for (int g = 0; g < 8; ++g) {
+    const auto high = std::to_integer<std::size_t>(block[kHighAt + g]);
+    const std::byte *low = block + kLowAt + 4 * g, *signs = block + kSignsAt + 4 * g;
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) {
+      const std::size_t row = std::to_integer<std::size_t>(low[i]) | (high >> (2 * i) & 3) << 8;
+      cells.put(g, i, row, std::to_integer<std::uint8_t>(signs[i]));
+    }
   }
 }
+
+void decompose(const std::byte* block, AffineBlock& out) noexcept { read(block, PairCodes<kIq2SGrid>{out.codes}, out); }
+
+constexpr auto kLevelRows = pair_levels(kIq2SGrid, kIq2Levels);
 
 constexpr AffineForm kForm = {.code_bits = 3,
                               .scales = AffineForm::Scales::kProduct,
@@ -27,6 +36,10 @@ constexpr AffineForm kForm = {.code_bits = 3,
                               .decompose = decompose};
 
 }  // namespace
+
+void expand_iq2_s(const std::byte* block, const LevelTarget& to, AffineBlock& scales) noexcept {
+  read(block, PairLevels<kLevelRows>{to}, scales);
+}
 
 QuantFormat iq2_s() { return read_only_format<kForm, kSuperBlock, kBytes>("iq2_s", 22); }
 

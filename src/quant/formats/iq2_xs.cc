@@ -1,4 +1,4 @@
-#include "quant/grid_block.h"
+#include "quant/grid_cells.h"
 #include "quant/grids.gen.h"
 
 namespace millrace::quant::formats {
@@ -8,14 +8,24 @@ namespace {
 // s for each 16 values.
 constexpr int kCodesAt = 2, kScalesAt = 66, kBytes = 74;
 
-void decompose(const std::byte* block, AffineBlock& out) noexcept {
+template <typename Cells>
+void read(const std::byte* block, const Cells& cells, AffineBlock& out) noexcept {
   out.scale = load_bits(block);
   put_odd_scales<16>(block + kScalesAt, out.sub_scales);
-  for (int i = 0; i < 32; ++i) {
-    const std::uint16_t word = load_bits(block + kCodesAt + 2 * i);
-    put_pairs(kIq2XsGrid[word & 511u], even_signs(word >> 9), out.codes + i * 8);
+  for (int g = 0; g < 8; ++g) {
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) {
+      const unsigned word = load_bits(block + kCodesAt + 8 * g + 2 * i);
+      cells.put_even(g, i, word & 511u, word >> 9);
+    }
   }
 }
+
+void decompose(const std::byte* block, AffineBlock& out) noexcept {
+  read(block, PairCodes<kIq2XsGrid>{out.codes}, out);
+}
+
+constexpr auto kLevelRows = pair_levels(kIq2XsGrid, kIq2Levels);
 
 constexpr AffineForm kForm = {.code_bits = 3,
                               .scales = AffineForm::Scales::kProduct,
@@ -26,6 +36,10 @@ constexpr AffineForm kForm = {.code_bits = 3,
                               .decompose = decompose};
 
 }  // namespace
+
+void expand_iq2_xs(const std::byte* block, const LevelTarget& to, AffineBlock& scales) noexcept {
+  read(block, PairLevels<kLevelRows>{to}, scales);
+}
 
 QuantFormat iq2_xs() { return read_only_format<kForm, kSuperBlock, kBytes>("iq2_xs", 17); }
 

@@ -1,4 +1,4 @@
-#include "quant/grid_block.h"
+#include "quant/grid_cells.h"
 #include "quant/grids.gen.h"
 
 namespace millrace::quant::formats {
@@ -8,18 +8,25 @@ namespace {
 // seven signs and, in its top four bits, s.
 constexpr int kBytes = 66;
 
-void decompose(const std::byte* block, AffineBlock& out) noexcept {
+template <typename Cells>
+void read(const std::byte* block, const Cells& cells, AffineBlock& out) noexcept {
   out.scale = load_bits(block);
   const std::byte* at = block + 2;
   for (int group = 0; group < 8; ++group, at += 8) {
     const std::uint32_t word = load_word(at + 4);
     out.sub_scales[group] = static_cast<std::int8_t>(2 * (word >> 28) + 1);
+#pragma GCC unroll 4
     for (int i = 0; i < 4; ++i) {
-      put_pairs(kIq2XxsGrid[std::to_integer<std::size_t>(at[i])], even_signs(word >> (7 * i)),
-                out.codes + group * 32 + i * 8);
+      cells.put_even(group, i, std::to_integer<std::size_t>(at[i]), word >> (7 * i));
     }
   }
 }
+
+void decompose(const std::byte* block, AffineBlock& out) noexcept {
+  read(block, PairCodes<kIq2XxsGrid>{out.codes}, out);
+}
+
+constexpr auto kLevelRows = pair_levels(kIq2XxsGrid, kIq2Levels);
 
 constexpr AffineForm kForm = {.code_bits = 3,
                               .scales = AffineForm::Scales::kProduct,
@@ -29,6 +36,10 @@ constexpr AffineForm kForm = {.code_bits = 3,
                               .decompose = decompose};
 
 }  // namespace
+
+void expand_iq2_xxs(const std::byte* block, const LevelTarget& to, AffineBlock& scales) noexcept {
+  read(block, PairLevels<kLevelRows>{to}, scales);
+}
 
 QuantFormat iq2_xxs() { return read_only_format<kForm, kSuperBlock, kBytes>("iq2_xxs", 16); }
 

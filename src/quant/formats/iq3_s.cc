@@ -1,4 +1,4 @@
-#include "quant/grid_block.h"
+#include "quant/grid_cells.h"
 #include "quant/grids.gen.h"
 
 namespace millrace::quant::formats {
@@ -9,17 +9,26 @@ namespace {
 constexpr std::array<std::int8_t, 16> kLevels = {1, 3, 5, 7, 9, 11, 13, 15, -1, -3, -5, -7, -9, -11, -13, -15};
 constexpr int kLowAt = 2, kHighAt = 66, kSignsAt = 74, kScalesAt = 106, kBytes = 110;
 
-void decompose(const std::byte* block, AffineBlock& out) noexcept {
+template <typename Cells>
+void read(const std::byte* block, const Cells& cells, AffineBlock& out) noexcept {
   out.scale = load_bits(block);
   put_odd_scales<8>(block + kScalesAt, out.sub_scales);
-  const auto row = [&](int i) {
-    const int high = std::to_integer<int>(block[kHighAt + i / 8]) >> (i % 8) & 1;
-    return kIq3SGrid[std::to_integer<std::size_t>(block[kLowAt + i]) | static_cast<std::size_t>(high) << 8];
-  };
-  for (int i = 0; i < 32; ++i) {
-    put_triples(row(2 * i), row(2 * i + 1), std::to_integer<std::uint8_t>(block[kSignsAt + i]), out.codes + i * 8);
+  for (int g = 0; g < 8; ++g) {
+    const auto high = std::to_integer<std::size_t>(block[kHighAt + g]);
+    const std::byte *low = block + kLowAt + 8 * g, *signs = block + kSignsAt + 4 * g;
+    const auto row = [&](int i) { return std::to_integer<std::size_t>(low[i]) | (high >> i & 1) << 8; };
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) {
+      cells.put(g, i, row(2 * i), row(2 * i + 1), std::to_integer<std::uint8_t>(signs[i]));
+    }
   }
 }
+
+void decompose(const std::byte* block, AffineBlock& out) noexcept {
+  read(block, TripleCodes<kIq3SGrid>{out.codes}, out);
+}
+
+constexpr auto kLevelRows = triple_levels(kIq3SGrid, kLevels);
 
 constexpr AffineForm kForm = {.code_bits = 4,
                               .scales = AffineForm::Scales::kProduct,
@@ -28,6 +37,10 @@ constexpr AffineForm kForm = {.code_bits = 4,
                               .decompose = decompose};
 
 }  // namespace
+
+void expand_iq3_s(const std::byte* block, const LevelTarget& to, AffineBlock& scales) noexcept {
+  read(block, TripleLevels<kLevelRows>{to}, scales);
+}
 
 QuantFormat iq3_s() { return read_only_format<kForm, kSuperBlock, kBytes>("iq3_s", 21); }
 

@@ -1,4 +1,4 @@
-#include "quant/grid_block.h"
+#include "quant/grid_cells.h"
 #include "quant/grids.gen.h"
 
 namespace millrace::quant::formats {
@@ -9,19 +9,26 @@ namespace {
 constexpr std::array<std::int8_t, 16> kLevels = {4, 12, 20, 28, 36, 44, 52, 62, -4, -12, -20, -28, -36, -44, -52, -62};
 constexpr int kCodesAt = 2, kWordsAt = 66, kBytes = 98;
 
-void decompose(const std::byte* block, AffineBlock& out) noexcept {
+template <typename Cells>
+void read(const std::byte* block, const Cells& cells, AffineBlock& out) noexcept {
   out.scale = load_bits(block);
   for (int group = 0; group < 8; ++group) {
     const std::uint32_t word = load_word(block + kWordsAt + 4 * group);
     out.sub_scales[group] = static_cast<std::int8_t>(2 * (word >> 28) + 1);
+#pragma GCC unroll 4
     for (int i = 0; i < 4; ++i) {
       const std::byte* rows = block + kCodesAt + group * 8 + 2 * i;
-      put_triples(kIq3XxsGrid[std::to_integer<std::size_t>(rows[0])],
-                  kIq3XxsGrid[std::to_integer<std::size_t>(rows[1])], even_signs(word >> (7 * i)),
-                  out.codes + group * 32 + i * 8);
+      cells.put_even(group, i, std::to_integer<std::size_t>(rows[0]), std::to_integer<std::size_t>(rows[1]),
+                     word >> (7 * i));
     }
   }
 }
+
+void decompose(const std::byte* block, AffineBlock& out) noexcept {
+  read(block, TripleCodes<kIq3XxsGrid>{out.codes}, out);
+}
+
+constexpr auto kLevelRows = triple_levels(kIq3XxsGrid, kLevels);
 
 constexpr AffineForm kForm = {.code_bits = 4,
                               .scales = AffineForm::Scales::kProduct,
@@ -31,6 +38,10 @@ constexpr AffineForm kForm = {.code_bits = 4,
                               .decompose = decompose};
 
 }  // namespace
+
+void expand_iq3_xxs(const std::byte* block, const LevelTarget& to, AffineBlock& scales) noexcept {
+  read(block, TripleLevels<kLevelRows>{to}, scales);
+}
 
 QuantFormat iq3_xxs() { return read_only_format<kForm, kSuperBlock, kBytes>("iq3_xxs", 18); }
 

@@ -1,6 +1,7 @@
 // Run when the engine is built: prints the list of int8 kernels to instantiate, one for each form that the formats of
 // quant/ have. A new format needs no line anywhere else.
 
+#include <algorithm>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -8,24 +9,42 @@
 #include "backend/cpu/int8_form.h"
 #include "quant/group_format.h"
 
-int main() {
-  using namespace millrace;
-  const auto flag = [](bool value) { return value ? "true" : "false"; };
-  std::vector<std::string> forms;
-  const auto add = [&](const quant::QuantFormat& format) {
-    if (format.affine.decompose == nullptr) return;
-    const backend::cpu::Int8Form form = backend::cpu::int8_form(format);
+namespace {
+
+using namespace millrace;
+
+// Each form once, as C++.
+class FormList {
+ public:
+  void add(const backend::cpu::Int8Form& form) {
+    const auto flag = [](bool value) { return value ? "true" : "false"; };
     char text[160];
     std::snprintf(text, sizeof text, "Int8Form{%d, %d, %d, Scales{%d}, %s, %s, %d, %d}", form.bits, form.scale_group,
                   form.block_groups, static_cast<int>(form.scales), flag(form.has_min), flag(form.levels), form.zero,
                   form.scale_exponent);
-    bool known = false;
-    for (const std::string& other : forms) known = known || other == text;
-    if (!known) forms.emplace_back(text);
+    if (std::find(forms_.begin(), forms_.end(), text) == forms_.end()) forms_.emplace_back(text);
+  }
+  void print(const char* name, const char* kernel) const {
+    std::printf("using %s = Int8Forms<%s", name, kernel);
+    for (const std::string& form : forms_) std::printf(",\n    %s", form.c_str());
+    std::printf(">;\n");
+  }
+
+ private:
+  std::vector<std::string> forms_;
+};
+
+}  // namespace
+
+int main() {
+  FormList known, compact;
+  const auto add = [&](const quant::QuantFormat& format) {
+    if (format.affine.decompose == nullptr) return;
+    known.add(backend::cpu::int8_form(format));
+    if (quant::find_level_rows(format) != nullptr) compact.add(backend::cpu::compact_form(format));
   };
   for (const quant::QuantFormat& format : quant::all_formats()) add(format);
   for (const quant::QuantFormat& format : quant::group_formats()) add(format);
-  std::printf("using KnownInt8Forms = Int8Forms<");
-  for (const std::string& form : forms) std::printf("%s\n    %s", &form == forms.data() ? "" : ",", form.c_str());
-  std::printf(">;\n");
+  known.print("KnownInt8Forms", "Int8Linear");
+  compact.print("KnownCompactForms", "CompactLinear");
 }

@@ -6,6 +6,7 @@ namespace {
 #include "backend/cpu/vec/scalar.inc"
 #include "backend/cpu/body/linear_output.inc"
 #include "backend/cpu/body/linear_int8.inc"
+#include "backend/cpu/body/linear_compact.inc"
 #include "backend/cpu/body/linear_int8_set.inc"
 }  // namespace
 
