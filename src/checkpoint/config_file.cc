@@ -54,7 +54,11 @@ ConfigFile read_config_metadata(const GgufMetadata& metadata) {
   config.tokens = static_cast<std::int64_t>(metadata.string_count("tokenizer.ggml.tokens"));
   config.metadata = GgufMetadata(metadata.file());
   for (const auto& [key, value] : metadata.entries()) {
-    if (key.starts_with(config.architecture + ".") || key.starts_with("xielu.")) config.metadata.add(key, value);
+    const bool of_model = key.starts_with(config.architecture + ".") || key.starts_with("xielu.");
+    // How the file came about, which inspect shows.
+    const bool of_file =
+        key == "general.file_type" || key == "general.quantized_by" || key.starts_with("quantize.imatrix.");
+    if (of_model || of_file) config.metadata.add(key, value);
   }
   return config;
 }

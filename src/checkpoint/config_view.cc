@@ -235,7 +235,9 @@ void ConfigView::check_unread(std::span<const ConfigField> known) const {
 
 std::vector<std::string> ConfigView::unread() const {
   std::set<std::string> names;
-  for (const auto& [key, value] : config_->metadata.entries()) names.insert(key);
+  for (const auto& [key, value] : config_->metadata.entries()) {
+    if (!key.starts_with("general.") && !key.starts_with("quantize.")) names.insert(key);  // how the file came about
+  }
   for (const auto& [key, value] : config_->json.items()) names.insert(key);
   std::erase_if(names, [&](const std::string& name) { return read_.contains(name) || !is_in_file(name); });
   return {names.begin(), names.end()};

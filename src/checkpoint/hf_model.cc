@@ -106,8 +106,10 @@ void add_quantization(Env& env, const std::string& directory, ConfigFile& config
     if (!text) return false;
     nlohmann::json json = parse_json_object(file, *text);
     if (!method.empty()) {
+      const nlohmann::json producer = json.value("producer", nlohmann::json());
       json = JsonFields(file, json).object("quantization") ? json.at("quantization") : json;
       json["quant_method"] = method;
+      if (!producer.is_null()) json["producer"] = producer;
     }
     config.json[std::string(kQuantizationField)] = std::move(json);
     config.quantization_file = file;

@@ -7,10 +7,10 @@
 #include "base/cpu.h"
 #include "base/log.h"
 #include "base/readable_bytes.h"
-#include "checkpoint/content_key.h"
 #include "model/make_spec.h"
 #include "model/memory_plan.h"
 #include "model/quantization_choice.h"
+#include "model/weights/weights_key.h"
 #include "runtime/cache_directory.h"
 #include "runtime/outlier_policy.h"
 
@@ -34,11 +34,10 @@ backend::PackedCacheConfig packed_cache_of(const ModelConfig& config, const chec
 // Bytes that the weights will take, which the log says before any is read: loading a model that is too large ends in
 // swapping, or in the system's killing this process. `backend` is any of the kind that will compute.
 std::uint64_t planned_weights(const ModelConfig& config, const checkpoint::Checkpoint& checkpoint,
-                              const model::ModelSpec& spec, const model::LoadQuantization& quantization,
-                              const backend::Backend& backend) {
-  const model::MemoryPlan plan =
-      model::plan_memory(model::CheckpointWeights(checkpoint), spec, backend,
-                         {.precision = config.precision(), .quantization = quantization, .kv = config.kv_pages()});
+                              const model::CheckpointWeights& weights, const model::ModelSpec& spec,
+                              const model::LoadQuantization& quantization, const backend::Backend& backend) {
+  const model::MemoryPlan plan = model::plan_memory(
+      weights, spec, backend, {.precision = config.precision(), .quantization = quantization, .kv = config.kv_pages()});
   const auto available = static_cast<std::uint64_t>(cpu_info().memory_available_bytes);
   const auto readable = [](std::uint64_t bytes) { return readable_bytes(static_cast<double>(bytes)); };
   const std::string experts = plan.experts == 0 ? "" : fmt::format(", {} of them of experts,", readable(plan.experts));
@@ -51,18 +50,50 @@ std::uint64_t planned_weights(const ModelConfig& config, const checkpoint::Check
   return plan.weights;
 }
 
+void log_weights(const LoadedModel& loaded) {
+  const std::string& path = loaded.checkpoint->path;
+  const std::string maker = loaded.weights.maker.empty() ? "" : ", made by " + loaded.weights.maker;
+  log::info("{}: weights are {}, {:.2f} bits each{}", path, loaded.weights.format(), loaded.weights.bits_per_weight(),
+            maker);
+  if (const std::string slow = loaded.weights.computed_as_f32(); !slow.empty()) log::warn("{}: {}", path, slow);
+}
+
 // Tokens of the sequence whose keys and values count, where no length is asked for.
 constexpr std::int64_t kPlannedLength = 8192;
 
+model::MemoryPlanOptions plan_options(const ModelConfig& config, const model::ModelSpec& spec) {
+  model::MemoryPlanOptions options{.precision = config.precision(), .kv = config.kv_pages()};
+  options.length = config.max_model_len > 0 ? config.max_model_len : std::min(kPlannedLength, spec.context_length);
+  options.sequences = 1;
+  return options;
+}
+
+std::uint64_t memory_for(const ModelConfig& config) {
+  return config.memory > 0 ? config.memory : static_cast<std::uint64_t>(cpu_info().memory_available_bytes);
+}
+
 }  // namespace
+
+std::string panels_of(const ModelConfig& config, const model::CheckpointWeights& weights, const model::ModelSpec& spec,
+                      const backend::Backend& backend) {
+  if (config.iq_panels != "auto") return config.iq_panels;
+  ModelConfig compact = config;
+  compact.iq_panels = "compact";
+  const model::MemoryPlanOptions options = plan_options(config, spec);
+  const std::uint64_t fast = model::plan_memory(weights, spec, backend, options).total();
+  if (fast <= memory_for(config)) return "fast";
+  const std::uint64_t small = model::plan_memory(weights, spec, *compact.make_backend(1), options).total();
+  if (small == fast) return "fast";
+  log::info("iq-panels auto: compact, which takes {} instead of {}, of {}", readable_bytes(static_cast<double>(small)),
+            readable_bytes(static_cast<double>(fast)), readable_bytes(static_cast<double>(memory_for(config))));
+  return "compact";
+}
 
 model::LoadQuantization quantization_of(const ModelConfig& config, const checkpoint::Checkpoint& checkpoint,
                                         const model::ModelSpec& spec, const backend::Backend& backend,
                                         std::vector<std::string>* table) {
   const bool chosen = config.quantization == "auto";
-  model::MemoryPlanOptions options{.precision = config.precision(), .kv = config.kv_pages()};
-  options.length = config.max_model_len > 0 ? config.max_model_len : std::min(kPlannedLength, spec.context_length);
-  options.sequences = 1;
+  model::MemoryPlanOptions options = plan_options(config, spec);
   const auto readable = [](std::uint64_t bytes) { return readable_bytes(static_cast<double>(bytes)); };
   if (!chosen) {
     options.quantization = model::choose_load_quantization(config.quantization, checkpoint).or_throw();
@@ -77,8 +108,7 @@ model::LoadQuantization quantization_of(const ModelConfig& config, const checkpo
     }
     return options.quantization;
   }
-  const std::uint64_t memory =
-      config.memory > 0 ? config.memory : static_cast<std::uint64_t>(cpu_info().memory_available_bytes);
+  const std::uint64_t memory = memory_for(config);
   const model::QuantizationChoices choices = model::choose_quantization(checkpoint, spec, backend, options, memory);
   if (choices.best == nullptr) {
     const auto smallest = std::ranges::min_element(choices.all, {}, [](const auto& one) { return one.plan.total(); });
@@ -103,16 +133,22 @@ LoadedModel load_model(const ModelConfig& config, const std::function<void(doubl
   Env& env = Env::system();
   const TimePoint start = env.now();
   loaded.checkpoint = checkpoint::open_checkpoint(env, config.path).or_throw();
-  const std::uint64_t model_key = loaded.content_key = checkpoint::content_key(*loaded.checkpoint);
+  const std::uint64_t model_key = loaded.weights_key = model::weights_key(*loaded.checkpoint);
   const TimePoint opened = env.now();
-  const auto planner = config.make_backend(1);
+  auto planner = config.make_backend(1);
   model::ModelSpec spec = model::make_spec(*loaded.checkpoint, planner->limits()).or_throw();
+  const model::CheckpointWeights stored(*loaded.checkpoint);
+  loaded.config.iq_panels = panels_of(config, stored, spec, *planner);
+  if (loaded.config.iq_panels == "compact") planner = loaded.config.make_backend(1);
   std::vector<std::string> table;
   const model::LoadQuantization quantization = loaded.quantization =
       quantization_of(config, *loaded.checkpoint, spec, *planner, &table);
   for (const std::string& line : table) log::info("{}: {}", loaded.checkpoint->path, line);
-  const std::uint64_t planned = planned_weights(config, *loaded.checkpoint, spec, quantization, *planner);
-  loaded.backend = config.make_backend(config.threads, packed_cache_of(config, *loaded.checkpoint, model_key, planned));
+  loaded.weights = model::summarize_weights(*loaded.checkpoint, stored);
+  log_weights(loaded);
+  const std::uint64_t planned = planned_weights(config, *loaded.checkpoint, stored, spec, quantization, *planner);
+  loaded.backend =
+      loaded.config.make_backend(config.threads, packed_cache_of(config, *loaded.checkpoint, model_key, planned));
   if (wrap) loaded.backend = wrap(std::move(loaded.backend));
   model::ModelOptions options;
   options.max_length = config.max_model_len;

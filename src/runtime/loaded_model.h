@@ -9,6 +9,7 @@
 #include "backend/backend.h"
 #include "checkpoint/checkpoint.h"
 #include "model/transformer.h"
+#include "model/weights/weight_summary.h"
 #include "runtime/model_config.h"
 
 namespace millrace::runtime {
@@ -20,9 +21,15 @@ struct LoadedModel {
   std::unique_ptr<checkpoint::Checkpoint> checkpoint;
   std::unique_ptr<backend::Backend> backend;
   std::unique_ptr<model::Transformer> transformer;
-  std::uint64_t content_key = 0;              // of the checkpoint
-  model::LoadQuantization quantization = {};  // what loading made of its weights
+  std::uint64_t weights_key = 0;              // model::weights_key() of the checkpoint
+  model::WeightSummary weights = {};          // how its files store them
+  model::LoadQuantization quantization = {};  // what loading made of them
 };
+
+// What config.iq_panels means for the checkpoint: "fast" or "compact". `backend` is of the kind that will compute, with
+// fast panels. Throws LoadError.
+std::string panels_of(const ModelConfig& config, const model::CheckpointWeights& weights, const model::ModelSpec& spec,
+                      const backend::Backend& backend);
 
 // What config.quantization and config.memory mean for the checkpoint. `backend` is any of the kind that will compute.
 // Where it is "auto", a table of what it chose from goes to `table`, which may be null. Throws LoadError:

@@ -29,7 +29,7 @@ std::uint64_t origin_key(const LoadedModel& loaded) {
       encodings += fmt::format(",{}-{}:{}", e.first, e.last, e.encoding);
     }
   }
-  return checksum(fmt::format("{:016x}|{:016x}|{}|{}|{}|{}|{}|{}", loaded.content_key,
+  return checksum(fmt::format("{:016x}|{:016x}|{}|{}|{}|{}|{}|{}", loaded.weights_key,
                               model::computation_key(loaded.transformer->spec()), build_key(),
                               loaded.transformer->description(), config.matmul_precision, encodings, config.kv_layout,
                               loaded.transformer->max_length()));

@@ -71,10 +71,4 @@ engine::MachinePeaks peaks_measured_within(const LoadedModel& loaded, double sec
   return peaks_of(backend::cpu::measure_limits_within(loaded.backend->threads(), detect_isa(), seconds));
 }
 
-std::int64_t parameters_of(const checkpoint::Checkpoint& checkpoint) {
-  std::int64_t sum = 0;
-  for (const checkpoint::RawTensor& tensor : checkpoint.tensors) sum += tensor.shape.elements();
-  return sum;
-}
-
 }  // namespace millrace::runtime

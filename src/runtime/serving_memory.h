@@ -19,7 +19,4 @@ engine::MachinePeaks measured_peaks(const LoadedModel& loaded, double seconds);
 // The same for a quiet moment, in about `seconds` in all; a peak is 0 where that does not suffice.
 engine::MachinePeaks peaks_measured_within(const LoadedModel& loaded, double seconds);
 
-// Number of parameters: values of all tensors. Integer tensors, such as the codes of GPTQ, are not counted.
-std::int64_t parameters_of(const checkpoint::Checkpoint& checkpoint);
-
 }  // namespace millrace::runtime

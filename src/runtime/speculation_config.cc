@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "checkpoint/content_key.h"
 #include "model/make_spec.h"
+#include "model/weights/weights_key.h"
 #include "runtime/field_checks.h"
 
 namespace millrace::runtime {
@@ -16,7 +16,7 @@ void load_draft_model(const std::string& path, const ModelConfig& config, backen
   const model::ModelOptions how{.precision = config.precision(), .max_length = config.max_model_len, .progress = {}};
   options.model = std::make_shared<model::Transformer>(
       *checkpoint, model::make_spec(*checkpoint, backend.limits()).or_throw(), backend, how);
-  options.model_key = checkpoint::content_key(*checkpoint);
+  options.model_key = model::weights_key(*checkpoint);
 }
 
 Result<const decode::VerificationRule*> find_rule(const std::string& rule) {

@@ -46,6 +46,7 @@ HostedModel::HostedModel(std::string model_name, ModelParts parts)
                    .hidden_size = parts.hidden_size,
                    .breakers = decode::BreakerCache(parts.tokenizer)},
       path(parts.path),
+      storage(std::move(parts.storage)),
       parameters(parts.parameters),
       weight_bytes(parts.weight_bytes),
       weight_bytes_per_step(parts.weight_bytes_per_step),

@@ -10,6 +10,15 @@
 
 namespace millrace::server {
 
+// How a model's weights, keys and values are stored, for whoever asks.
+struct ModelStorage {
+  std::string format;              // of the weights in the files: "GPTQ: 4-bit, groups of 128"; empty: unknown
+  std::string maker, calibration;  // as the files say; empty: they do not
+  double bits_per_weight = 0.0;    // in the files
+  std::string quantization;        // what loading made of the weights: "q4_k"; empty: they stayed
+  std::string kv_cache_dtype;      // "bf16"
+};
+
 // A loaded model as ModelEntry::load returns it. A HostedModel is made from it.
 struct ModelParts {
   std::shared_ptr<void> resources;  // what the engine uses, such as weights; outlives `engine`
@@ -20,6 +29,7 @@ struct ModelParts {
   const chat::reasoning::ReasoningFormat* reasoning_format = nullptr;
   checkpoint::GenerationDefaults generation;
   std::string path;  // of the model's files
+  ModelStorage storage = {};
   // parameters: number of weights; weight_bytes: in memory; weight_bytes_per_step: that a step must read;
   // trained_length: tokens of the context that the model was trained for; hidden_size: numbers of an embedding.
   std::int64_t parameters = 0, weight_bytes = 0, weight_bytes_per_step = 0, trained_length = 0, hidden_size = 0;
@@ -39,6 +49,7 @@ class HostedModel final : public ModelProfile {
   HostedModel(std::string model_name, ModelParts model_parts);
 
   const std::string path;
+  const ModelStorage storage;
   const std::int64_t parameters, weight_bytes, weight_bytes_per_step, trained_length, kv_bytes, drafting_bytes;
   const std::int64_t kv_capacity;  // tokens that kv_bytes hold
   const std::int64_t created;      // Unix time in seconds when the model was loaded

@@ -1,6 +1,7 @@
 #include "server/model_card.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "decode/processor.h"
 #include "decode/sampler_option.h"
@@ -15,6 +16,18 @@ Json sampling_defaults(const checkpoint::GenerationDefaults& model) {
     if (const auto value = model.value_of(option->spec.name)) out[std::string(option->spec.name)] = *value;
   }
   return out;
+}
+
+Json or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+
+// What is null is unknown, or was not done.
+void add_storage(const ModelStorage& storage, Json& meta) {
+  meta["format"] = or_null(storage.format);
+  meta["bits_per_weight"] = std::round(100.0 * storage.bits_per_weight) / 100.0;
+  meta["maker"] = or_null(storage.maker);
+  meta["calibration"] = or_null(storage.calibration);
+  meta["quantization"] = or_null(storage.quantization);
+  meta["kv_cache_dtype"] = or_null(storage.kv_cache_dtype);
 }
 
 }  // namespace
@@ -38,6 +51,7 @@ Json model_card(const ModelStatus& status) {
       {"n_ctx_train", status.model->trained_length},
       {"n_embd", status.model->hidden_size},
       {"kv_bytes_per_token", status.model->kv_bytes / std::max<std::int64_t>(1, status.model->kv_capacity)}};
+  add_storage(status.model->storage, card["meta"]);
   return card;
 }
 

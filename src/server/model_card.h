@@ -6,7 +6,8 @@
 namespace millrace::server {
 
 // A model as /v1/models shows it: keys of OpenAI and vLLM, `status` and, while the model loads, `progress`. A loaded
-// model also has max_model_len, llama-server's `meta`, and `sampling_defaults`: what its authors sample with.
+// model also has max_model_len, llama-server's `meta`, in it how weights, keys and values are stored, and
+// `sampling_defaults`: what its authors sample with.
 Json model_card(const ModelStatus& status);
 
 }  // namespace millrace::server

@@ -17,6 +17,13 @@ def unnamed(model, logs, tmp_path_factory):
         yield server, cache
 
 
+def test_the_card_says_how_weights_keys_and_values_are_stored(server):
+    meta = server.call("GET", "/v1/models").json()["data"][0]["meta"]
+    assert meta["format"] == "Q4_1: q4_1 + q8_0" and 5 < meta["bits_per_weight"] < 6
+    assert meta["kv_cache_dtype"] == "bf16" and meta["n_params"] == 134515008
+    assert (meta["maker"], meta["calibration"], meta["quantization"]) == (None, None, None)
+
+
 def test_the_default_model_has_the_name_of_its_file(unnamed):
     server, cache = unnamed
     card = server.call("GET", "/v1/models").json()["data"][0]

@@ -11,6 +11,8 @@
 #include "hub/cache_index.h"
 #include "hub/model_lookup.h"
 #include "hub_access.h"
+#include "inspect/printed_report.h"
+#include "inspect/weight_report.h"
 #include "model/config/read_config.h"
 #include "model_flags.h"
 #include "printable.h"
@@ -41,6 +43,14 @@ Json read_licence(const fs::path& readme) {
   return nullptr;
 }
 
+// How the weights are stored; a warning where no reader takes them. Reads what their formats depend on.
+Json describe_stored(const Checkpoint& checkpoint) try {
+  const model::WeightSummary summary = model::summarize_weights(checkpoint, model::CheckpointWeights(checkpoint));
+  return {{"parameters", summary.parameters}, {"weights", app::describe_weights(summary)}};
+} catch (const LoadError& failure) {
+  return {{"warning", failure.error().message}};
+}
+
 // What the headers say, without the tokenizer: quick for any size.
 Json describe_headers(const std::string& path) {
   text::GgufVocabulary vocabulary;
@@ -52,17 +62,15 @@ Json describe_headers(const std::string& path) {
   const auto config = model::read_model_config(**opened);
   if (!config) return {{"warning", config.error().message}};
   std::map<std::string, std::uint64_t> formats;
-  std::uint64_t parameters = 0;
   for (const checkpoint::RawTensor& tensor : (*opened)->tensors) {
-    const auto values = static_cast<std::uint64_t>(tensor.shape.elements());
-    parameters += values;
-    formats[std::string(tensor.format->name)] += values;
+    formats[std::string(tensor.format->name)] += static_cast<std::uint64_t>(tensor.shape.elements());
   }
-  return {{"licence_of_file", (*opened)->config.licence},
-          {"architecture", (*opened)->config.architecture},
-          {"parameters", parameters},
-          {"context_length", config->context_length},
-          {"formats", formats}};
+  Json report = {{"licence_of_file", (*opened)->config.licence},
+                 {"architecture", (*opened)->config.architecture},
+                 {"context_length", config->context_length},
+                 {"formats", formats}};
+  report.update(describe_stored(**opened));
+  return report;
 }
 
 // The licence of the model's card, if there is one, is that of its file otherwise.
@@ -139,7 +147,10 @@ void print(const Json& report) {
   app::print_fact("licence", report["licence"].is_null() ? "not stated in the files" : app::shown(report["licence"]));
   if (report.contains("architecture")) {
     app::print_fact("architecture", app::shown(report["architecture"]));
-    app::print_fact("parameters", fmt::format("{:.1f} M", report["parameters"].get<double>() / 1e6));
+    if (report.contains("parameters")) {
+      app::print_fact("parameters", fmt::format("{:.1f} M", report["parameters"].get<double>() / 1e6));
+      app::print_weights(report["weights"]);
+    }
     app::print_fact("context", app::shown(report["context_length"]) + " tokens");
     std::string formats;
     for (const auto& [format, values] : report["formats"].items()) {

@@ -55,6 +55,7 @@ Json describe_memory(const model::CheckpointWeights& weights, const model::Model
   }
   return {{"kv_bytes_per_token", std::move(per_token)},
           {"kv_cache_dtype", flags.kv_cache_dtype},
+          {"quantization", quantization.name.empty() ? Json(nullptr) : Json(quantization.name)},
           {"tokens", length},
           {"isa", flags.cpu_isa.empty() ? std::string(to_string(detect_isa())) : flags.cpu_isa},
           {"weights", plan.weights},
@@ -87,10 +88,18 @@ std::vector<std::string> find_warnings(const Checkpoint& checkpoint, std::int64_
 
 Json model_report(const Checkpoint& checkpoint, const ModelFlags& flags, bool tensors) {
   const model::ModelConfig config = model::read_model_config(checkpoint).or_throw();
-  const auto backend = flags.make_backend(1);
+  auto backend = flags.make_backend(1);
   auto spec = model::make_spec(checkpoint, backend->limits());
   std::optional<model::CheckpointWeights> weights;
-  if (spec) weights.emplace(checkpoint);
+  std::optional<model::WeightSummary> summary;
+  std::optional<StoredModel> stored;
+  if (spec) {
+    summary.emplace(model::summarize_weights(checkpoint, weights.emplace(checkpoint)));
+    stored.emplace(StoredModel{*spec, *weights, *summary});
+    ModelFlags decided = flags;
+    decided.iq_panels = runtime::panels_of(flags, *weights, *spec, *backend);
+    backend = decided.make_backend(1);
+  }
   const checkpoint::GenerationDefaults& g = checkpoint.generation;
   Json report = {
       {"path", checkpoint.path},
@@ -98,7 +107,8 @@ Json model_report(const Checkpoint& checkpoint, const ModelFlags& flags, bool te
       {"name", checkpoint.name},
       {"architecture", checkpoint.config.architecture},
       {"family", spec ? Json(spec->family) : Json(nullptr)},
-      {"parameters", describe_parameters(checkpoint, spec ? &*spec : nullptr, weights ? &*weights : nullptr)},
+      {"parameters", describe_parameters(checkpoint, stored ? &*stored : nullptr)},
+      {"weights", summary ? describe_weights(*summary) : Json(nullptr)},
       {"formats", describe_formats(checkpoint)},
       {"shape", describe_shape(config, spec ? &*spec : nullptr)},
       {"tokenizer", describe_tokenizer(checkpoint.tokenizer.get())},
@@ -116,6 +126,7 @@ Json model_report(const Checkpoint& checkpoint, const ModelFlags& flags, bool te
       {"chat_template", checkpoint.chat_templates.default_source()}};
   std::vector<std::string> warnings = find_warnings(checkpoint, config.vocab_size, report["memory"]);
   if (!spec) warnings.push_back(spec.error().message);
+  if (summary && !summary->computed_as_f32().empty()) warnings.push_back(summary->computed_as_f32());
   report["warnings"] = warnings;
   if (tensors) report["tensors"] = list_tensors(checkpoint);
   return report;

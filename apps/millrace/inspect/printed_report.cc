@@ -47,6 +47,7 @@ void print_memory(const Json& m) {
     of_encodings += fmt::format("{}{} {}", of_encodings.empty() ? "" : ", ", encoding, bytes(taken));
   }
   print_fact("kv per token", of_encodings);
+  if (!m["quantization"].is_null()) print_fact("loaded as", shown(m["quantization"]));
   print_fact("memory",
              fmt::format("{} = weights {} ({}) + kv {} ({}, {} tokens) + workspace {}; {} available", bytes(m["total"]),
                          bytes(m["weights"]), shown(m["isa"]), bytes(m["kv"]), shown(m["kv_cache_dtype"]),
@@ -113,6 +114,7 @@ void print_configuration(const Json& r) {
                                            ? "-"
                                            : fmt::format("{:.1f}", p["without_embedding"].get<double>() / 1e6),
                                        bytes(p["bytes"])));
+  if (!r["weights"].is_null()) print_weights(r["weights"]);
   const std::string values =
       s["value_dim"] == s["head_dim"] ? "" : fmt::format(" (values of {})", range(s["value_dim"]));
   print_fact("shape", fmt::format("{} layers, hidden {}, {} heads of {}{}, {} kv heads, ffn {}, vocabulary {}{}",
@@ -137,6 +139,13 @@ void print_tensors(const Json& tensors) {
 }
 
 }  // namespace
+
+void print_weights(const Json& weights) {
+  print_fact("weights", fmt::format("{}; {:.2f} bits a weight", shown(weights["format"]),
+                                    weights["bits_per_weight"].get<double>()));
+  if (!weights["maker"].is_null()) print_fact("made by", shown(weights["maker"]));
+  if (!weights["calibration"].is_null()) print_fact("calibration", shown(weights["calibration"]));
+}
 
 void print_report(const Json& report) {
   print_configuration(report);

@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
-
-#include "model/weights/checkpoint_weights.h"
 
 namespace millrace::app {
 namespace {
@@ -16,14 +16,12 @@ using Json = nlohmann::ordered_json;
 using checkpoint::Checkpoint;
 using checkpoint::RawTensor;
 
-// Quantized matrices count as what they stand for, not as the scales and codes that they are made of.
-std::int64_t values_of_quantized(const Checkpoint& checkpoint, const model::CheckpointWeights& weights) {
-  std::int64_t total = 0;
-  for (const auto& matrix : weights.matrices()) total += matrix.rows * matrix.cols;
-  for (const RawTensor& tensor : checkpoint.tensors) {
-    if (tensor.shape.rank() != 2) total += tensor.shape.elements();
-  }
-  return total;
+// The matrix that is the embedding, in one tensor or several; null: unknown.
+const model::MatrixInfo* find_embedding(const model::ModelSpec& spec, const model::CheckpointWeights& weights) {
+  const std::string name = spec.names.in_file(spec.names.embedding) + ".weight";
+  const auto all = weights.matrices();
+  const auto found = std::ranges::find(all, name, &model::MatrixInfo::name);
+  return found == all.end() ? nullptr : &*found;
 }
 
 }  // namespace
@@ -52,21 +50,38 @@ Json describe_formats(const Checkpoint& checkpoint) {
   return formats;
 }
 
-Json describe_parameters(const Checkpoint& checkpoint, const model::ModelSpec* spec,
-                         const model::CheckpointWeights* weights) {
+Json describe_parameters(const Checkpoint& checkpoint, const StoredModel* stored) {
+  if (stored != nullptr) {
+    const model::WeightSummary& summary = stored->summary;
+    const model::MatrixInfo* embedding = find_embedding(stored->spec, stored->weights);
+    return {{"total", summary.parameters},
+            {"without_embedding",
+             embedding == nullptr ? Json(nullptr) : Json(summary.parameters - embedding->rows * embedding->cols)},
+            {"bytes", summary.bytes}};
+  }
   std::int64_t total = 0;
   std::uint64_t bytes = 0;
   for (const RawTensor& tensor : checkpoint.tensors) {
     total += tensor.shape.elements();
     bytes += tensor.bytes;
   }
-  for (const checkpoint::IntegerTensor& integers : checkpoint.integers) bytes += integers.tensor.bytes;
-  if (spec != nullptr && !checkpoint.integers.empty()) total = values_of_quantized(checkpoint, *weights);
-  const RawTensor* embedding =
-      spec == nullptr ? nullptr : checkpoint.find(spec->names.in_file(spec->names.embedding) + ".weight");
-  return {{"total", total},
-          {"without_embedding", embedding == nullptr ? Json(nullptr) : Json(total - embedding->shape.elements())},
-          {"bytes", bytes}};
+  return {{"total", total}, {"without_embedding", nullptr}, {"bytes", bytes}};
+}
+
+Json describe_weights(const model::WeightSummary& summary) {
+  Json parts = Json::array();
+  for (const model::WeightPart& part : summary.parts) {
+    parts.push_back(
+        {{"stored", part.stored}, {"matrices", part.matrices}, {"values", part.values}, {"bytes", part.bytes}});
+  }
+  const auto or_null = [](const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); };
+  return {{"format", summary.format()},
+          {"method", or_null(summary.method)},
+          {"bits_per_weight", summary.bits_per_weight()},
+          {"maker", or_null(summary.maker)},
+          {"calibration", or_null(summary.calibration)},
+          {"computed_as_f32", or_null(summary.computed_as_f32())},
+          {"parts", std::move(parts)}};
 }
 
 Json list_tensors(const Checkpoint& checkpoint) {

@@ -73,6 +73,15 @@ std::vector<engine::IdleTask> idle_tasks(const LoadedModel& loaded, const std::s
           {.after_seconds = kFreeSeconds, .run = trim}};
 }
 
+server::ModelStorage storage_of(const LoadedModel& loaded) {
+  return {.format = loaded.weights.format(),
+          .maker = loaded.weights.maker,
+          .calibration = loaded.weights.calibration,
+          .bits_per_weight = loaded.weights.bits_per_weight(),
+          .quantization = loaded.quantization.name,
+          .kv_cache_dtype = std::string(loaded.config.kv_pages().encoding)};
+}
+
 server::ModelParts load(const std::string& name, const ModelFlags& flags, const EngineFlags& engine_flags,
                         const AnswerParsers& parsers, const std::shared_ptr<engine::TurnArbiter>& turn,
                         server::Observers& observers, const std::function<void(double)>& progress) {
@@ -93,7 +102,8 @@ server::ModelParts load(const std::string& name, const ModelFlags& flags, const 
   server::choose_formats(parsers.tools, parsers.reasoning, parts).or_throw();
   parts.generation = loaded.checkpoint->generation;
   parts.path = std::filesystem::absolute(loaded.checkpoint->path).lexically_normal();
-  parts.parameters = runtime::parameters_of(*loaded.checkpoint);
+  parts.parameters = loaded.weights.parameters;
+  parts.storage = storage_of(loaded);
   parts.weight_bytes = static_cast<std::int64_t>(loaded.transformer->weight_bytes());
   parts.drafting_bytes = static_cast<std::int64_t>(made.drafting.total());
   parts.weight_bytes_per_step = static_cast<std::int64_t>(loaded.transformer->weight_bytes(1.0));

@@ -58,7 +58,13 @@ std::optional<JsonFields> quantization_of(const Checkpoint& checkpoint) {
   return JsonFields(config.quantization_file, *own);
 }
 
-// The reader that takes the quantized weights; null: there are none.
+std::unique_ptr<WeightReader> open_quantized(const Checkpoint& checkpoint) {
+  const WeightReaderKind* kind = find_reader(checkpoint);
+  return kind == nullptr ? nullptr : kind->open(*quantization_of(checkpoint), checkpoint);
+}
+
+}  // namespace
+
 const WeightReaderKind* find_reader(const Checkpoint& checkpoint) {
   const auto quantization = quantization_of(checkpoint);
   if (!quantization) return nullptr;
@@ -76,13 +82,6 @@ const WeightReaderKind* find_reader(const Checkpoint& checkpoint) {
   if (!config.quantization_file.empty()) quantization->unsupported("quant_method", why);
   JsonFields(config.file, config.json).unsupported(checkpoint::kQuantizationField, why);
 }
-
-std::unique_ptr<WeightReader> open_quantized(const Checkpoint& checkpoint) {
-  const WeightReaderKind* kind = find_reader(checkpoint);
-  return kind == nullptr ? nullptr : kind->open(*quantization_of(checkpoint), checkpoint);
-}
-
-}  // namespace
 
 CheckpointWeights::CheckpointWeights(const Checkpoint& checkpoint)
     : quantized_(open_quantized(checkpoint)), plain_(plain_weights(checkpoint)) {}
@@ -109,7 +108,5 @@ std::span<const MatrixInfo> CheckpointWeights::matrices() const {
   });
   return matrices_;
 }
-
-void check_quantization(const Checkpoint& checkpoint) { static_cast<void>(find_reader(checkpoint)); }
 
 }  // namespace millrace::model

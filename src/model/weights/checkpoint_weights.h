@@ -30,7 +30,8 @@ class CheckpointWeights {
   mutable std::vector<MatrixInfo> matrices_;
 };
 
-// Throws LoadError if no reader accepts the checkpoint's quantization_config. Reads no tensor.
-void check_quantization(const checkpoint::Checkpoint& checkpoint);
+// The reader that accepts the checkpoint's quantization_config; null: there is none. Throws LoadError if no reader
+// accepts it. Reads no tensor.
+const WeightReaderKind* find_reader(const checkpoint::Checkpoint& checkpoint);
 
 }  // namespace millrace::model

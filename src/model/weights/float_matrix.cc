@@ -122,7 +122,7 @@ class Nvfp4Rows final : public StoredWeight {
   Nvfp4Rows(const StoredTensors& stored, const Float8Tensors& from, float factor, bool as_values)
       : stored_(stored), from_(from), as_values_(as_values) {
     format = quant::find_format(as_values ? "f32" : "nvfp4");
-    if (as_values) tell_slow(stored, from.weight->name);
+    coding = {"nvfp4", as_values};
     tensors = {from.weight, from.scale};
     tensors.insert(tensors.end(), from.others.begin(), from.others.end());
     if (factor != 1.0f) factors = {factor};
@@ -174,6 +174,8 @@ OpenedMatrix open_float8(const StoredTensors& tensors, const Float8Tensors& stor
   GroupMatrix matrix{.rows = rows,
                      .cols = cols,
                      .groups = cols / values,
+                     .scale_rows = block.rows,
+                     .scale_cols = block.cols,
                      .spec = {.bits = 8, .values = values, .number = DType::kF32, .codes = quant::GroupCodes::kE4m3},
                      .order = {},
                      .group_of_block = {},

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/log.h"
 
 namespace millrace::model {
 namespace {
@@ -39,15 +38,36 @@ void store_values(const quant::GroupSpec& spec, const quant::GroupHeader& header
   }
 }
 
+std::string code_name(const GroupMatrix& matrix) {
+  switch (matrix.spec.codes) {
+    case quant::GroupCodes::kNf4: return "nf4";
+    case quant::GroupCodes::kFp4: return "fp4";
+    case quant::GroupCodes::kE4m3: return "fp8";
+    case quant::GroupCodes::kInteger: break;
+  }
+  return fmt::format("{}-bit", matrix.stored_bits > 0 ? matrix.stored_bits : matrix.spec.bits);
+}
+
+// "4-bit, groups of 128". A group that is a short row may be either: it counts as a group.
+std::string describe(const GroupMatrix& matrix) {
+  constexpr std::int64_t kLargestGroup = 256;
+  const std::int64_t rows = std::max<std::int64_t>(1, matrix.scale_rows);
+  const std::int64_t cols = matrix.scale_cols > 0 ? matrix.scale_cols : matrix.cols / matrix.groups;
+  const bool whole_row = cols >= matrix.cols && (matrix.scale_rows == 1 || cols > kLargestGroup);
+  const std::string scales = rows == matrix.rows && cols == matrix.cols ? "one scale"
+                             : rows > 1                                 ? fmt::format("blocks of {}x{}", rows, cols)
+                             : whole_row                                ? "a scale a row"
+                                                                        : fmt::format("groups of {}", cols);
+  return fmt::format("{}, {}", code_name(matrix), scales);
+}
+
 class GroupWeight final : public StoredWeight {
  public:
   GroupWeight(const StoredTensors& stored, GroupMatrix matrix) : stored_(stored), matrix_(std::move(matrix)) {
     format = quant::find_group_format(matrix_.spec);
     as_values_ = format == nullptr;
-    if (as_values_) {
-      format = quant::find_format("f32");
-      tell_slow(stored_, matrix_.scales_name);
-    }
+    if (as_values_) format = quant::find_format("f32");
+    coding = {describe(matrix_), as_values_};
     columns = matrix_.order;
     tensors = matrix_.tensors;
   }
@@ -140,12 +160,6 @@ class GroupWeight final : public StoredWeight {
 
 std::unique_ptr<StoredWeight> group_weight(const StoredTensors& tensors, GroupMatrix matrix) {
   return std::make_unique<GroupWeight>(tensors, std::move(matrix));
-}
-
-void tell_slow(const StoredTensors& tensors, const std::string& name) {
-  if (!tensors.first_time()) return;
-  log::info("{}: '{}' has groups that fit no kernel: such weights are computed as f32, slowly",
-            tensors.checkpoint().path, name);
 }
 
 int block_of_groups(std::int64_t columns) noexcept {

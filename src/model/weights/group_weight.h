@@ -23,9 +23,12 @@ struct GroupNumbers {
 
 struct GroupMatrix {
   std::int64_t rows = 0, cols = 0, groups = 0;  // groups of a row
-  quant::GroupSpec spec;                        // `values`, of any size, divides every group
-  std::vector<std::int32_t> order;              // StoredWeight::columns
-  std::vector<std::int32_t> group_of_block;     // of `values` columns each, in that order; empty: groups of equal size
+  // Rows and columns that share a scale in the file; 0: one row, and cols / groups columns. Only to be told.
+  std::int64_t scale_rows = 0, scale_cols = 0;
+  quant::GroupSpec spec;                     // `values`, of any size, divides every group
+  int stored_bits = 0;                       // of a code in the file; 0: spec.bits
+  std::vector<std::int32_t> order;           // StoredWeight::columns
+  std::vector<std::int32_t> group_of_block;  // of `values` columns each, in that order; empty: groups of equal size
   std::unique_ptr<CodeSource> codes;
   // Called once, at the first read().
   std::function<GroupNumbers()> numbers;
@@ -41,8 +44,6 @@ struct GroupMatrix {
 // Throws LoadError where a scale is 0 and a code of its group is not that of 0.
 std::unique_ptr<StoredWeight> group_weight(const StoredTensors& tensors, GroupMatrix matrix);
 
-// Says once a checkpoint that weights are computed as f32.
-void tell_slow(const StoredTensors& tensors, const std::string& name);
 // The block size for groups of so many columns: that of a format, or one that none has.
 int block_of_groups(std::int64_t columns) noexcept;
 // The number type of a tensor of scales, F16, BF16 or F32.

@@ -99,6 +99,7 @@ OpenedMatrix open_integers(const StoredTensors& tensors, const IntegerTensors& s
   GroupMatrix matrix{.rows = stored.rows,
                      .cols = stored.cols,
                      .groups = groups,
+                     .scale_rows = stored.scales->shape.elements() == 1 ? stored.rows : 0,
                      .spec = {.bits = stored.order.bits, .number = number_type(*stored.scales)},
                      .order = {},
                      .group_of_block = {},
@@ -133,6 +134,7 @@ OpenedMatrix open_integers(const StoredTensors& tensors, const IntegerTensors& s
   }
   if (stored.order.bits == 7) {
     matrix.spec.bits = 8;
+    matrix.stored_bits = 7;
     if (matrix.spec.offset == quant::GroupOffset::kNone) matrix.added = 64;
   }
   matrix.tensors.insert(matrix.tensors.end(), stored.others.begin(), stored.others.end());

@@ -44,8 +44,8 @@ std::vector<MatrixInfo> MatrixReader::matrices() const {
   std::vector<MatrixInfo> all;
   for (const std::string& module : modules()) {
     const OpenedMatrix opened = open_checked(module);
-    all.push_back(
-        {module + std::string(kMatrixEnding), opened.weight->format, opened.rows, opened.cols, opened.weight->tensors});
+    all.push_back({module + std::string(kMatrixEnding), opened.weight->format, opened.rows, opened.cols,
+                   opened.weight->tensors, opened.weight->coding});
   }
   return all;
 }

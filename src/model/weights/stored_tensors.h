@@ -1,9 +1,7 @@
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <initializer_list>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -31,8 +29,7 @@ inline constexpr std::string_view kNumberDtypes[] = {"F16", "BF16", "F32"};
 
 class StoredTensors {
  public:
-  explicit StoredTensors(const checkpoint::Checkpoint& checkpoint)
-      : checkpoint_(&checkpoint), told_(std::make_shared<std::atomic_flag>()) {}
+  explicit StoredTensors(const checkpoint::Checkpoint& checkpoint) : checkpoint_(&checkpoint) {}
 
   // Null if there is none of that name.
   const checkpoint::RawTensor* find(const std::string& name) const;
@@ -53,12 +50,9 @@ class StoredTensors {
   bool has_weight(const std::string& module, const Dtypes& dtypes) const;
   // The modules that have a tensor <module><ending>, or such a weight; each once.
   std::vector<std::string> modules(const Dtypes& endings, const Dtypes& weights) const;
-  // True in the first call to it or to a copy of it.
-  bool first_time() const { return !told_->test_and_set(); }
 
  private:
   const checkpoint::Checkpoint* checkpoint_;
-  std::shared_ptr<std::atomic_flag> told_;
 };
 
 // `name` without `ending`; empty if it ends otherwise.

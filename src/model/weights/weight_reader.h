@@ -23,6 +23,12 @@ struct TensorRange {
   std::uint64_t runs = 1, stride = 0;
 };
 
+// How the values of a matrix of codes and scales are stored.
+struct Coding {
+  std::string text;     // "4-bit, groups of 128"; empty: as its format
+  bool as_f32 = false;  // no kernel takes such groups, so read() delivers f32
+};
+
 // One weight matrix [rows, cols]; rows are outputs. The checkpoint must outlive it. Thread-safe.
 class StoredWeight {
  public:
@@ -36,6 +42,7 @@ class StoredWeight {
   std::vector<float> factors;
   // All tensors that store the matrix.
   std::vector<const checkpoint::RawTensor*> tensors;
+  Coding coding;
 
   // Writes the rows [first, first + count) as whole blocks of the format. Throws LoadError.
   virtual void read(std::int64_t first, std::int64_t count, std::span<std::byte> out) const = 0;
@@ -58,6 +65,7 @@ struct MatrixInfo {
   const quant::QuantFormat* format = nullptr;
   std::int64_t rows = 0, cols = 0;
   std::vector<const checkpoint::RawTensor*> tensors = {};  // all tensors that store it
+  Coding coding = {};
 };
 
 // Reads the matrices of one checkpoint that are stored in one way.
@@ -75,7 +83,12 @@ class WeightReader {
 // One way of storing quantized matrices in safetensors. Each is a file in readers/. Matrices that are one tensor of a
 // QuantFormat need none (plain_weights.h).
 struct WeightReaderKind {
-  std::string_view method;  // quant_method in the configuration: "gptq"
+  std::string_view method;   // quant_method in the configuration: "gptq"
+  std::string_view title;    // as people write it: "GPTQ"
+  std::string_view variant;  // the field of the configuration that names a variant of it; empty: none does
+  // Part of the key of what is computed from the weights (weights_key.h): to be raised when read() delivers other bytes
+  // or another format than before.
+  int version;
   // Whether it can read what this quantization_config describes. Throws kUnsupported naming the part that it cannot
   // read.
   bool (*accepts)(const checkpoint::JsonFields& quantization, const checkpoint::Checkpoint& checkpoint);

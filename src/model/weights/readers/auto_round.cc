@@ -120,6 +120,9 @@ bool accepts_auto_round(const JsonFields& quantization, const Checkpoint&) {
 
 WeightReaderKind auto_round() {
   return {.method = kAutoRoundMethods[0],
+          .title = "AutoRound",
+          .variant = "packing_format",
+          .version = 1,
           .accepts = accepts_auto_round,
           .open = [](const JsonFields& quantization, const Checkpoint& checkpoint) -> std::unique_ptr<WeightReader> {
             return std::make_unique<AutoRoundReader>(quantization, checkpoint);

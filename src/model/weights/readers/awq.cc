@@ -45,6 +45,9 @@ bool accepts_awq(const JsonFields& quantization, const Checkpoint&) {
 
 WeightReaderKind awq() {
   return {.method = kAwqMethod,
+          .title = "AWQ",
+          .variant = "version",
+          .version = 1,
           .accepts = accepts_awq,
           .open = [](const JsonFields& quantization, const Checkpoint& checkpoint) -> std::unique_ptr<WeightReader> {
             return awq_reader(awq_rules(quantization), checkpoint);

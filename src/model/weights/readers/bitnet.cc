@@ -35,6 +35,7 @@ class BitnetReader final : public MatrixReader {
     GroupMatrix matrix{.rows = rows,
                        .cols = cols,
                        .groups = 1,
+                       .scale_rows = rows,
                        .spec = {.bits = 2,
                                 .values = block_of_groups(cols),
                                 .offset = quant::GroupOffset::kZeroPoint,
@@ -76,6 +77,9 @@ bool accepts_bitnet(const JsonFields& quantization, const Checkpoint&) {
 
 WeightReaderKind bitnet() {
   return {.method = kBitnetMethod,
+          .title = "BitNet",
+          .variant = "linear_class",
+          .version = 1,
           .accepts = accepts_bitnet,
           .open = [](const JsonFields& quantization, const Checkpoint& checkpoint) -> std::unique_ptr<WeightReader> {
             return std::make_unique<BitnetReader>(checkpoint, quantization.text("linear_class") == "autobitlinear");

@@ -152,6 +152,7 @@ class BnbReader final : public MatrixReader {
         .rows = state.rows,
         .cols = state.cols,
         .groups = state.cols / block,
+        .scale_cols = state.block,
         .spec = {.bits = 4, .values = block, .number = DType::kF32, .codes = state.codes},
         .order = {},
         .group_of_block = {},
@@ -204,6 +205,9 @@ class BnbReader final : public MatrixReader {
 
 WeightReaderKind bitsandbytes() {
   return {.method = kBnbMethod,
+          .title = "bitsandbytes",
+          .variant = "",
+          .version = 1,
           .accepts = [](const JsonFields& quantization,
                         const Checkpoint&) { return quantization.text("quant_method") == kBnbMethod; },
           .open = [](const JsonFields&, const Checkpoint& checkpoint) -> std::unique_ptr<WeightReader> {

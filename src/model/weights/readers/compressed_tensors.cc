@@ -126,6 +126,9 @@ bool accepts_compressed(const JsonFields& quantization, const Checkpoint&) {
 
 WeightReaderKind compressed_tensors() {
   return {.method = kCompressedMethods[0],
+          .title = "compressed-tensors",
+          .variant = "format",
+          .version = 1,
           .accepts = accepts_compressed,
           .open = [](const JsonFields& quantization, const Checkpoint& checkpoint) -> std::unique_ptr<WeightReader> {
             return std::make_unique<CompressedReader>(quantization, checkpoint);

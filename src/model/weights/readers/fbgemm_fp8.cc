@@ -10,6 +10,9 @@ constexpr std::string_view kFbgemmMethod = "fbgemm_fp8";
 
 WeightReaderKind fbgemm_fp8() {
   return {.method = kFbgemmMethod,
+          .title = "FBGEMM FP8",
+          .variant = "",
+          .version = 1,
           .accepts = [](const checkpoint::JsonFields& quantization,
                         const checkpoint::Checkpoint&) { return quantization.text("quant_method") == kFbgemmMethod; },
           .open = [](const checkpoint::JsonFields&, const checkpoint::Checkpoint& checkpoint)

@@ -46,6 +46,9 @@ bool accepts_fp8(const JsonFields& quantization, const Checkpoint&) {
 
 WeightReaderKind fp8() {
   return {.method = kFp8Method,
+          .title = "FP8",
+          .variant = "",
+          .version = 1,
           .accepts = accepts_fp8,
           .open = [](const JsonFields& quantization, const Checkpoint& checkpoint) -> std::unique_ptr<WeightReader> {
             return float_reader(checkpoint, fp8_block(quantization));

@@ -98,6 +98,9 @@ class GemmaReader final : public MatrixReader {
 
 WeightReaderKind gemma() {
   return {.method = kGemmaMethod,
+          .title = "Gemma QAT",
+          .variant = "",
+          .version = 1,
           .accepts =
               [](const JsonFields& quantization, const Checkpoint&) {
                 if (quantization.text("quant_method") != kGemmaMethod) return false;

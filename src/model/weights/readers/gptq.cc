@@ -59,6 +59,9 @@ GptqRules gptq_rules(const JsonFields& quantization) {
 
 WeightReaderKind gptq() {
   return {.method = kMethod,
+          .title = "GPTQ",
+          .variant = "checkpoint_format",
+          .version = 1,
           .accepts = accepts,
           .open = [](const JsonFields& quantization, const Checkpoint& checkpoint) -> std::unique_ptr<WeightReader> {
             return gptq_reader(gptq_rules(quantization), checkpoint);

@@ -73,6 +73,7 @@ class ExpertRows final : public StoredWeight {
     format = all.format;
     factors = all.factors;
     tensors = all.tensors;
+    coding = all.coding;
   }
   void read(std::int64_t first, std::int64_t count, std::span<std::byte> out) const override {
     stack_->matrix.weight->read(first_ + first, count, out);
@@ -209,6 +210,9 @@ class MlxReader final : public MatrixReader {
 
 WeightReaderKind mlx() {
   return {.method = checkpoint::kMlxMethod,
+          .title = "MLX",
+          .variant = "mode",
+          .version = 1,
           .accepts =
               [](const JsonFields& quantization, const Checkpoint&) {
                 if (quantization.text("quant_method") != checkpoint::kMlxMethod) return false;

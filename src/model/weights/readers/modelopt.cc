@@ -37,6 +37,9 @@ bool accepts_modelopt(const JsonFields& quantization, const Checkpoint&) {
 
 WeightReaderKind modelopt() {
   return {.method = kModelOptMethod,
+          .title = "ModelOpt",
+          .variant = "quant_algo",
+          .version = 1,
           .accepts = accepts_modelopt,
           .open = [](const JsonFields&, const Checkpoint& checkpoint) -> std::unique_ptr<WeightReader> {
             return float_reader(checkpoint, kModelOptBlock);

@@ -142,6 +142,9 @@ class Mxfp4Reader final : public WeightReader {
 // modules_to_not_convert needs nothing, as each weight's tensors tell; `dequantize` is a wish of who loads.
 WeightReaderKind mxfp4() {
   return {.method = kMethod,
+          .title = "MXFP4",
+          .variant = "",
+          .version = 1,
           .accepts = [](const JsonFields& quantization,
                         const Checkpoint&) { return quantization.text("quant_method") == kMethod; },
           .open = [](const JsonFields&, const Checkpoint& checkpoint) -> std::unique_ptr<WeightReader> {

@@ -72,6 +72,9 @@ bool accepts_quark(const JsonFields& quantization, const Checkpoint&) {
 
 WeightReaderKind quark() {
   return {.method = kQuarkMethod,
+          .title = "Quark",
+          .variant = "",
+          .version = 1,
           .accepts = accepts_quark,
           .open = [](const JsonFields&, const Checkpoint& checkpoint) -> std::unique_ptr<WeightReader> {
             return std::make_unique<QuarkReader>(checkpoint);

@@ -144,6 +144,9 @@ class TorchaoReader final : public MatrixReader {
 
 WeightReaderKind torchao() {
   return {.method = kTorchaoMethod,
+          .title = "torchao",
+          .variant = "",
+          .version = 1,
           .accepts = [](const JsonFields& quantization,
                         const Checkpoint&) { return quantization.text("quant_method") == kTorchaoMethod; },
           .open = [](const JsonFields&, const Checkpoint& checkpoint) -> std::unique_ptr<WeightReader> {
