@@ -28,6 +28,8 @@ TEST(ModelConfig, NamesTheFieldTheValueAndTheLimit) {
                 fmt::format("{}", fmt::join(kv_cache_dtypes(), ", ")));
   EXPECT_EQ(complaint([](ModelConfig& c) { c.matmul_precision = "f64"; }),
             "matmul-precision | matmul-precision is 'f64': expected one of auto, int8x2, bf16, f32");
+  EXPECT_EQ(complaint([](ModelConfig& c) { c.iq_panels = "small"; }),
+            "iq-panels | iq-panels is 'small': expected one of auto, compact, fast");
   EXPECT_EQ(complaint([](ModelConfig& c) { c.max_model_len = -1; }),
             "max-model-len | max-model-len is -1: must be between 0 and 16777216");
   EXPECT_EQ(complaint([](ModelConfig& c) { c.block_size = 1025; }),

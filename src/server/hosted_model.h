@@ -10,7 +10,7 @@
 
 namespace millrace::server {
 
-// How a model's weights, keys and values are stored, for whoever asks.
+// How a model's weights, keys and values are stored, to be shown.
 struct ModelStorage {
   std::string format;              // of the weights in the files: "GPTQ: 4-bit, groups of 128"; empty: unknown
   std::string maker, calibration;  // as the files say; empty: they do not

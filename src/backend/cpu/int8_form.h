@@ -36,7 +36,7 @@ constexpr Int8Form int8_form(const quant::QuantFormat& format) noexcept {
 // Codes below 128 in bytes of their own.
 inline constexpr int kSevenBits = 7;
 
-// Of the panels that expand_compact() makes.
+// The form of the panels that expand_compact() makes.
 constexpr Int8Form compact_form(const quant::QuantFormat& format) noexcept {
   Int8Form form = int8_form(format);
   form.bits = kSevenBits;

@@ -28,7 +28,7 @@ struct WeightSummary {
   std::int64_t parameters = 0;    // values that are no scales and the like
   std::uint64_t bytes = 0;        // of all tensors
 
-  // Of all values, with scales.
+  // The bits of all tensors for each parameter: scales count.
   double bits_per_weight() const noexcept;
   // Method and parts: "GPTQ: 4-bit, groups of 128", "Q4_K_M", "bf16".
   std::string format() const;
