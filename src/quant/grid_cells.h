@@ -38,8 +38,8 @@ consteval std::array<std::uint64_t, n> pair_levels(const std::array<std::uint16_
   std::array<std::uint64_t, n> rows{};
   for (std::size_t row = 0; row < n; ++row) {
     for (int i = 0; i < 8; ++i) {
-      const auto level = static_cast<std::uint64_t>(levels[grid[row] >> (2 * i) & 3u] + kLevelZero);
-      rows[row] |= level << (8 * i);
+      const int level = levels[grid[row] >> (2 * i) & 3u] + kLevelZero;
+      rows[row] |= static_cast<std::uint64_t>(level) << (8 * i);
     }
   }
   return rows;
@@ -50,8 +50,8 @@ consteval std::array<std::uint32_t, n> triple_levels(const std::array<std::uint1
   std::array<std::uint32_t, n> rows{};
   for (std::size_t row = 0; row < n; ++row) {
     for (int i = 0; i < 4; ++i) {
-      const auto level = static_cast<std::uint32_t>(levels[grid[row] >> (3 * i) & 7u] + kLevelZero);
-      rows[row] |= level << (8 * i);
+      const int level = levels[grid[row] >> (3 * i) & 7u] + kLevelZero;
+      rows[row] |= static_cast<std::uint32_t>(level) << (8 * i);
     }
   }
   return rows;
