@@ -22,6 +22,8 @@ struct Choice {
 };
 constexpr Choice kChoices[] = {
     {"q8_0", "q8_0", ""},
+    {"w8a8", "int8_row", ""},
+    {"int8", "int8_row", ""},
     {"q6_k", "q6_k", "q8_0"},
     {"q5_k", "q5_k", "q5_1"},
     {"q4_k", "q4_k", "q5_0"},

@@ -108,11 +108,13 @@ struct QuantFormat {
   // Upper bound of max|x - unpack(pack(x))| / max|x| within one block; a test enforces it.
   float max_relative_error;
   AffineForm affine{};
+  // All blocks of a row have the same scale, an f32 at the beginning of each, which is packed once: pack() takes a row.
+  bool row_scaled = false;
 
   constexpr std::size_t row_bytes(std::int64_t values) const noexcept {
     return static_cast<std::size_t>(values / block_values) * static_cast<std::size_t>(block_bytes);
   }
-  constexpr double bits_per_value() const noexcept { return 8.0 * block_bytes / block_values; }
+  constexpr double bits_per_value() const noexcept { return 8.0 * (block_bytes - (row_scaled ? 4 : 0)) / block_values; }
 };
 
 // Loops over whole blocks, for formats that define functions for one block.

@@ -132,6 +132,7 @@ TEST(AllFormats, BlocksDoNotInfluenceEachOther) {
   std::mt19937 random(4);
   std::normal_distribution<float> normal;
   for (const QuantFormat& format : written_formats()) {
+    if (format.row_scaled) continue;
     const auto n = static_cast<std::size_t>(format.block_values);
     std::vector<float> values(3 * n);
     for (float& v : values) v = normal(random);

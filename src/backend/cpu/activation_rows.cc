@@ -25,6 +25,8 @@ class Layout {
   std::size_t used_ = 0;
 };
 
+constexpr ActivationType kInt8Types[] = {ActivationType::kInt8, ActivationType::kInt8Block, ActivationType::kInt8Row};
+
 }  // namespace
 
 ActivationRows::ActivationRows(const ActivationForm& form, std::int64_t rows, std::byte* memory) noexcept
@@ -32,25 +34,36 @@ ActivationRows::ActivationRows(const ActivationForm& form, std::int64_t rows, st
   Layout layout(memory);
   if (form.wants(ActivationType::kF32)) f32_ = layout.take<float>(rows * k_);
   if (form.wants(ActivationType::kBf16)) bf16_ = layout.take<std::uint16_t>(rows * k_);
-  if (form.wants(ActivationType::kInt8)) {
-    groups_ = layout.take<Int8Group>(rows * (k_ / kGroup));
-    if (form.remainder) remainder_ = layout.take<Int8Group>(rows * (k_ / kGroup));
+  for (const ActivationType type : kInt8Types) {
+    if (!form.wants(type)) continue;
+    Int8Rows& of_type = int8_[index_of(type)];
+    of_type.groups = layout.take<Int8Group>(rows * (k_ / kGroup));
+    if (form.remainder) of_type.remainder = layout.take<Int8Group>(rows * (k_ / kGroup));
+    if (type != ActivationType::kInt8 && staged_ == nullptr) staged_ = layout.take<float>(rows * k_);
   }
   bytes_of_order_ = layout.used();
+}
+
+// Calls visit(array) for each array that is there.
+template <typename Rows, typename Visit>
+void ActivationRows::for_arrays(Rows& rows, const Visit& visit) {
+  if (rows.f32_ != nullptr) visit(rows.f32_);
+  if (rows.bf16_ != nullptr) visit(rows.bf16_);
+  if (rows.staged_ != nullptr) visit(rows.staged_);
+  for (auto& of_type : rows.int8_) {
+    if (of_type.groups != nullptr) visit(of_type.groups);
+    if (of_type.remainder != nullptr) visit(of_type.remainder);
+  }
 }
 
 ActivationRows ActivationRows::of_order(std::size_t order) const noexcept {
   ActivationRows one = *this;
   one.orders_ = orders_.subspan(order, 1);
-  const auto move = [&](auto*& array) {
-    if (array == nullptr) return;
+  if (order == 0) return one;
+  for_arrays(one, [&](auto*& array) {
     std::byte* first = reinterpret_cast<std::byte*>(array);
     array = reinterpret_cast<std::remove_reference_t<decltype(array)>>(first + order * bytes_of_order_);
-  };
-  move(one.f32_);
-  move(one.bf16_);
-  move(one.groups_);
-  move(one.remainder_);
+  });
   return one;
 }
 
@@ -64,20 +77,36 @@ void ActivationRows::store_in_order(const KernelSet& kernels, std::int64_t row, 
   float group[kGroup];
   for (std::int64_t column = 0; column < k_; column += kGroup) {
     for (std::int64_t i = 0; i < kGroup; ++i) group[i] = x[columns[static_cast<std::size_t>(column + i)]];
-    store(kernels, row, column, group, kGroup);
+    put(kernels, row, column, group, kGroup);
   }
+  if (waits_for_rows()) finish_row(kernels, row);
 }
 
+void ActivationRows::put(const KernelSet& kernels, std::int64_t row, std::int64_t column, const float* x,
+                         std::int64_t n) const noexcept {
+  if (!waits_for_rows()) return store(kernels, row, column, x, n);
+  std::memcpy(staged_ + row * k_ + column, x, static_cast<std::size_t>(n) * sizeof(float));
+}
+
+void ActivationRows::finish_row(const KernelSet& kernels, std::int64_t row) const noexcept {
+  store(kernels, row, 0, staged_ + row * k_, k_);
+}
+
+// Pieces are whole runs.
 void ActivationRows::store(const KernelSet& kernels, std::int64_t row, std::int64_t column, const float* x,
                            std::int64_t n) const noexcept {
   const std::int64_t at = row * k_ + column;
   if (f32_ != nullptr) std::memcpy(f32_ + at, x, static_cast<std::size_t>(n) * sizeof(float));
   if (bf16_ != nullptr) kernels.to_bf16(x, n, bf16_ + at);
-  if (groups_ == nullptr) return;
-  const Activations all = int8_view(groups_, 0, rows_);
+  const Activations all = int8_view(nullptr, 0, rows_);
   const std::int64_t step = all.int8_step(row), group = all.int8_at(row) + column / kGroup * step;
-  kernels.quantize(x, n, groups_ + group, step);
-  if (remainder_ != nullptr) kernels.quantize_remainder(x, n, groups_ + group, remainder_ + group, step);
+  for (const ActivationType type : kInt8Types) {
+    const Int8Rows& of_type = int8(type);
+    if (of_type.groups == nullptr) continue;
+    kernels.quantize(x, n, type, of_type.groups + group, step);
+    if (of_type.remainder == nullptr) continue;
+    kernels.quantize_remainder(x, n, type, of_type.groups + group, of_type.remainder + group, step);
+  }
 }
 
 Activations ActivationRows::int8_view(const Int8Group* groups, std::int64_t first_row,
@@ -95,14 +124,13 @@ Activations ActivationRows::int8_view(const Int8Group* groups, std::int64_t firs
 
 ActivationRows ActivationRows::part(std::int64_t first_row, std::int64_t rows) const noexcept {
   ActivationRows part = *this;
-  const Activations groups = int8_view(groups_, first_row, rows);
+  const Activations groups = int8_view(nullptr, first_row, rows);
   part.rows_ = rows;
   part.stored_ = groups.stored_rows;
-  const auto from = [](auto* array, std::int64_t offset) { return array == nullptr ? nullptr : array + offset; };
-  part.f32_ = from(f32_, first_row * k_);
-  part.bf16_ = from(bf16_, first_row * k_);
-  part.groups_ = from(groups_, groups.int8_at(first_row));
-  part.remainder_ = from(remainder_, groups.int8_at(first_row));
+  for_arrays(part, [&](auto*& array) {
+    constexpr bool kGroups = std::is_same_v<std::remove_reference_t<decltype(*array)>, Int8Group>;
+    array += kGroups ? groups.int8_at(first_row) : first_row * k_;
+  });
   return part;
 }
 
@@ -112,28 +140,31 @@ void ActivationRows::copy_row(std::int64_t row, const ActivationRows& from, std:
     const ActivationRows to = of_order(i), of = from.of_order(i);
     if (f32_ != nullptr) std::memcpy(to.f32_ + row * k_, of.f32_ + from_row * k_, n * sizeof(float));
     if (bf16_ != nullptr) std::memcpy(to.bf16_ + row * k_, of.bf16_ + from_row * k_, n * sizeof(std::uint16_t));
-    if (groups_ == nullptr) continue;
-    const Activations here = to.int8_view(to.groups_, 0, rows_), there = of.int8_view(of.groups_, 0, of.rows_);
+    const Activations here = to.int8_view(nullptr, 0, rows_), there = of.int8_view(nullptr, 0, of.rows_);
     const std::int64_t at = here.int8_at(row), step = here.int8_step(row);
     const std::int64_t from_at = there.int8_at(from_row), from_step = there.int8_step(from_row);
-    for (std::int64_t g = 0; g < k_ / kGroup; ++g) to.groups_[at + g * step] = of.groups_[from_at + g * from_step];
-    if (remainder_ == nullptr) continue;
-    for (std::int64_t g = 0; g < k_ / kGroup; ++g)
-      to.remainder_[at + g * step] = of.remainder_[from_at + g * from_step];
+    const auto copy = [&](Int8Group* out, const Int8Group* in) {
+      for (std::int64_t g = 0; out != nullptr && g < k_ / kGroup; ++g) out[at + g * step] = in[from_at + g * from_step];
+    };
+    for (const ActivationType type : kInt8Types) {
+      copy(to.int8(type).groups, of.int8(type).groups);
+      copy(to.int8(type).remainder, of.int8(type).remainder);
+    }
   }
 }
 
-Activations ActivationRows::view(std::int64_t first_row, std::int64_t rows) const noexcept {
+Activations ActivationRows::view(ActivationType type, std::int64_t first_row, std::int64_t rows) const noexcept {
+  if (is_int8(type)) return int8_view(int8(type).groups, first_row, rows);
   const auto from = [](auto* array, std::int64_t offset) { return array == nullptr ? nullptr : array + offset; };
-  Activations view = int8_view(groups_, first_row, rows);
+  Activations view = int8_view(nullptr, first_row, rows);
   view.f32 = from(f32_, first_row * k_);
   view.f32_stride = k_;
   view.bf16 = from(bf16_, first_row * k_);
   return view;
 }
 
-Activations ActivationRows::remainder(std::int64_t first_row, std::int64_t rows) const noexcept {
-  return int8_view(remainder_, first_row, rows);
+Activations ActivationRows::remainder(ActivationType type, std::int64_t first_row, std::int64_t rows) const noexcept {
+  return int8_view(int8(type).remainder, first_row, rows);
 }
 
 }  // namespace millrace::backend::cpu

@@ -19,6 +19,7 @@ struct ActivationForm {
   std::span<const std::vector<std::int32_t>> orders = {};
 
   bool wants(ActivationType type) const noexcept { return (types >> static_cast<int>(type) & 1) != 0; }
+  bool wants_int8() const noexcept { return types >> static_cast<int>(ActivationType::kInt8) != 0; }
 };
 
 // The x of a product in the forms that its kernels need: [rows, k] in every activation type and every column order of
@@ -32,22 +33,37 @@ class ActivationRows {
 
   // Converts row `row` from x [k] into each column order of the weight.
   void store_row(const KernelSet& kernels, std::int64_t row, const float* x) const noexcept;
-  // Converts n values of row `row` from column `column` on; only for weights with all columns in order. `column` and n
-  // are multiples of kGroup, but for n at the end of the row.
-  void store(const KernelSet& kernels, std::int64_t row, std::int64_t column, const float* x,
-             std::int64_t n) const noexcept;
+  // Takes n values of row `row` from column `column` on; only for weights with all columns in order. `column` and n are
+  // multiples of kGroup, but for n at the end of the row. A row of which pieces were put needs finish_row().
+  void put(const KernelSet& kernels, std::int64_t row, std::int64_t column, const float* x,
+           std::int64_t n) const noexcept;
+  // Whether values that share a scale may be put in different pieces: then they wait as f32 until the row is whole.
+  bool waits_for_rows() const noexcept { return staged_ != nullptr; }
+  void finish_row(const KernelSet& kernels, std::int64_t row) const noexcept;
   // The rows in the order of PackedLinear::Segment::order, as a view with that order alone.
   ActivationRows of_order(std::size_t order) const noexcept;
   // Rows [first_row, first_row + rows), under the same condition as view().
   ActivationRows part(std::int64_t first_row, std::int64_t rows) const noexcept;
   // Copies a row of activations of the same form.
   void copy_row(std::int64_t row, const ActivationRows& from, std::int64_t from_row) const noexcept;
-  // The rows in the first order. first_row must be a multiple of kTileRows, or all rows must be in one tile.
-  Activations view(std::int64_t first_row, std::int64_t rows) const noexcept;
-  // What int8 rounding left of x, in int8 again, in the first order. Only if the form has a remainder.
-  Activations remainder(std::int64_t first_row, std::int64_t rows) const noexcept;
+  // The rows in the first order as a kernel reads them that takes this type. first_row must be a multiple of kTileRows,
+  // or all rows must be in one tile.
+  Activations view(ActivationType type, std::int64_t first_row, std::int64_t rows) const noexcept;
+  // What int8 rounding to this type left of x, in int8 again, in the first order. Only if the form has a remainder.
+  Activations remainder(ActivationType type, std::int64_t first_row, std::int64_t rows) const noexcept;
 
  private:
+  struct Int8Rows {
+    Int8Group *groups = nullptr, *remainder = nullptr;
+  };
+  void store(const KernelSet& kernels, std::int64_t row, std::int64_t column, const float* x,
+             std::int64_t n) const noexcept;
+  static constexpr int index_of(ActivationType type) noexcept {
+    return static_cast<int>(type) - static_cast<int>(ActivationType::kInt8);
+  }
+  const Int8Rows& int8(ActivationType type) const noexcept { return int8_[index_of(type)]; }
+  template <typename Rows, typename Visit>
+  static void for_arrays(Rows& rows, const Visit& visit);
   Activations int8_view(const Int8Group* groups, std::int64_t first_row, std::int64_t rows) const noexcept;
   void store_in_order(const KernelSet& kernels, std::int64_t row, const float* x,
                       std::span<const std::int32_t> columns) const noexcept;
@@ -59,7 +75,8 @@ class ActivationRows {
   // Rows in the first order.
   float* f32_ = nullptr;  // null: no segment wants this type
   std::uint16_t* bf16_ = nullptr;
-  Int8Group *groups_ = nullptr, *remainder_ = nullptr;
+  Int8Rows int8_[kActivationTypes - static_cast<int>(ActivationType::kInt8)];
+  float* staged_ = nullptr;  // rows of f32; null: no scale is shared by more than a group
 };
 
 }  // namespace millrace::backend::cpu

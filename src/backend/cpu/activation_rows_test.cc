@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
 #include <vector>
 
 #include "backend/cpu/testing/reference.h"
@@ -12,39 +14,42 @@
 namespace millrace::backend::cpu {
 namespace {
 
-constexpr std::int64_t kWidth = 5 * kGroup;
+constexpr std::int64_t kWidth = 3 * kBlockGroups * kGroup;
 
 // Of int8 rows with what rounding left.
 const std::vector<std::int32_t> kInOrder[1];
-const ActivationForm kForm{
-    .k = kWidth, .types = 1u << static_cast<int>(ActivationType::kInt8), .remainder = true, .orders = kInOrder};
-
-// The same bits.
-bool same(const Int8Group& a, const Int8Group& b) {
-  return std::ranges::equal(a.codes, b.codes) &&
-         std::bit_cast<std::uint32_t>(a.scale) == std::bit_cast<std::uint32_t>(b.scale) && a.minus_sum == b.minus_sum &&
-         std::ranges::equal(a.minus_half_sum, b.minus_half_sum);
+ActivationForm form_of(ActivationType type) {
+  return {.k = kWidth, .types = 1u << static_cast<int>(type), .remainder = true, .orders = kInOrder};
 }
 
+// The same bits.
+bool same(const Int8Group& a, const Int8Group& b) { return std::memcmp(&a, &b, sizeof a) == 0; }
+
+class ActivationRowsOf : public testing::TestWithParam<ActivationType> {};
+
 // However many rows are stored, in whatever pieces, and through whatever view a row is looked at.
-TEST(ActivationRows, EveryViewHasTheGroupsOfEachRow) {
+TEST_P(ActivationRowsOf, EveryViewHasTheGroupsOfEachRow) {
+  const ActivationType type = GetParam();
+  const ActivationForm form = form_of(type);
   const KernelSet kernels = select_kernels(Isa::kScalar);
   for (const std::int64_t rows : {1, 2, 15, 16, 17, 23, 32, 40}) {
     const std::vector<float> x = normal_values(static_cast<std::size_t>(rows * kWidth), 3);
-    Buffer memory = Buffer::allocate(ActivationRows(kForm, rows, nullptr).bytes()).or_throw();
-    const ActivationRows stored(kForm, rows, memory.data());
+    Buffer memory = Buffer::allocate(ActivationRows(form, rows, nullptr).bytes()).or_throw();
+    const ActivationRows stored(form, rows, memory.data());
     for (std::int64_t r = rows - 1; r >= 0; --r) {
-      stored.store(kernels, r, 0, x.data() + r * kWidth, 2 * kGroup);
-      stored.store(kernels, r, 2 * kGroup, x.data() + r * kWidth + 2 * kGroup, kWidth - 2 * kGroup);
+      stored.put(kernels, r, 0, x.data() + r * kWidth, 2 * kGroup);
+      stored.put(kernels, r, 2 * kGroup, x.data() + r * kWidth + 2 * kGroup, kWidth - 2 * kGroup);
+      ASSERT_EQ(stored.waits_for_rows(), type != ActivationType::kInt8);
+      if (stored.waits_for_rows()) stored.finish_row(kernels, r);
     }
     const auto expect_rows = [&](std::int64_t first, std::int64_t n) {
-      const Activations view = stored.view(first, n), left = stored.remainder(first, n);
+      const Activations view = stored.view(type, first, n), left = stored.remainder(type, first, n);
       ASSERT_EQ(view.rows, n);
       for (std::int64_t r = 0; r < n; ++r) {
         Int8Group alone[kWidth / kGroup], alone_left[kWidth / kGroup];
         const float* row = x.data() + (first + r) * kWidth;
-        kernels.quantize(row, kWidth, alone, 1);
-        kernels.quantize_remainder(row, kWidth, alone, alone_left, 1);
+        kernels.quantize(row, kWidth, type, alone, 1);
+        kernels.quantize_remainder(row, kWidth, type, alone, alone_left, 1);
         for (std::int64_t g = 0; g < kWidth / kGroup; ++g) {
           EXPECT_TRUE(same(view.groups[view.int8_at(r) + g * view.int8_step(r)], alone[g]))
               << rows << " rows, " << n << " from " << first << ": row " << r << ", group " << g;
@@ -55,6 +60,41 @@ TEST(ActivationRows, EveryViewHasTheGroupsOfEachRow) {
     };
     for (std::int64_t first = 0; first < rows; first += kTileRows) expect_rows(first, rows - first);
     for (std::int64_t r = 0; r < rows; ++r) expect_rows(r, 1);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Int8, ActivationRowsOf,
+                         testing::Values(ActivationType::kInt8, ActivationType::kInt8Block, ActivationType::kInt8Row));
+
+// All instruction sets round alike: values of one size and of many, zeros, denormals, what is not finite.
+TEST(Int8Quantization, InstructionSetsGiveTheSameBits) {
+  std::vector<float> x = normal_values(static_cast<std::size_t>(kWidth), 7);
+  for (std::size_t i = 0; i < 256; ++i) x[i] *= std::exp2(static_cast<float>(i / 32) * -3.0f);
+  for (std::size_t i = 256; i < 300; ++i) x[i] = 0.0f;
+  std::vector<float> tiny(x), broken(x);
+  for (float& v : tiny) v *= 1e-39f;
+  broken[700] = std::numeric_limits<float>::infinity();
+  const KernelSet scalar = select_kernels(Isa::kScalar);
+  for (const auto& values : {x, tiny, broken}) {
+    for (const ActivationType type : {ActivationType::kInt8, ActivationType::kInt8Block, ActivationType::kInt8Row}) {
+      Int8Group expected[kWidth / kGroup], left[kWidth / kGroup];
+      scalar.quantize(values.data(), kWidth, type, expected, 1);
+      scalar.quantize_remainder(values.data(), kWidth, type, expected, left, 1);
+      for (const KernelSet* set : supported_sets()) {
+        if (set->quantize == nullptr) continue;
+        Int8Group groups[kWidth / kGroup], rest[kWidth / kGroup];
+        set->quantize(values.data(), kWidth, type, groups, 1);
+        set->quantize_remainder(values.data(), kWidth, type, groups, rest, 1);
+        for (std::int64_t g = 0; g < kWidth / kGroup; ++g) {
+          if (std::isnan(expected[g].scale)) {
+            EXPECT_TRUE(std::isnan(groups[g].scale));
+            continue;
+          }
+          EXPECT_TRUE(same(groups[g], expected[g])) << to_string(set->isa) << ": group " << g;
+          EXPECT_TRUE(same(rest[g], left[g])) << to_string(set->isa) << ": remainder of group " << g;
+        }
+      }
+    }
   }
 }
 

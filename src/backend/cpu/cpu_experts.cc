@@ -145,6 +145,7 @@ struct CpuBackend::ExpertPhases {
       const ActivationRows hidden(step.down().activation_form(), group.count, memory + hidden_at);
       const HiddenColumns columns = step.hidden(group.expert);
       columns.compute(b->kernels_, 0, columns.panels(), x, hidden, reinterpret_cast<float*>(memory + chunk_at));
+      for (std::int64_t r = 0; hidden.waits_for_rows() && r < group.count; ++r) hidden.finish_row(b->kernels_, r);
       step.down().multiply(0, step.down().panels(),
                            {hidden, step.down_bias(group.expert), false, b->hidden_.as<float>() + group.first * width,
                             width, group.expert});
@@ -178,6 +179,14 @@ struct CpuBackend::ExpertPhases {
                             reinterpret_cast<float*>(memory + chunk_at));
           }
         });
+    if (ActivationRows(step.down().activation_form(), 1, backend.hidden_.data()).waits_for_rows()) {
+      backend.program_->add_tasks(groups, [=, b = &backend](std::int64_t i, int) {
+        if (i >= std::ssize(b->expert_plan_.groups())) return;
+        const Group& group = b->expert_plan_.groups()[static_cast<std::size_t>(i)];
+        const ActivationRows hidden = step.hidden_rows(group, b->hidden_.data());
+        for (std::int64_t r = 0; r < group.count; ++r) hidden.finish_row(b->kernels_, r);
+      });
+    }
     backend.program_->add_split(
         step.down().panels(), kColumnGrain, [=, b = &backend](std::int64_t begin, std::int64_t end, int worker) {
           auto* outputs = reinterpret_cast<float*>(b->workers_.of(worker) + chunk_at);

@@ -267,7 +267,7 @@ TEST(Elementwise, ToBf16RoundsToNearestEven) {
 struct Quantized {
   std::vector<Int8Group> groups;
   Quantized(const KernelSet& set, const std::vector<float>& x) : groups(x.size() / kGroup) {
-    set.quantize(x.data(), static_cast<std::int64_t>(x.size()), groups.data(), 1);
+    set.quantize(x.data(), static_cast<std::int64_t>(x.size()), ActivationType::kInt8, groups.data(), 1);
   }
   int code(std::size_t i) const { return groups[i / kGroup].codes[i % kGroup]; }
 };
@@ -309,7 +309,8 @@ TEST(Quantize, TheRemainderIsWhatTheFirstTermLeftAndHasTheSameBitsEverywhere) {
   for_each_set([&](const KernelSet& set) {
     const Quantized first(set, x);
     std::vector<Int8Group> left(x.size() / kGroup);
-    set.quantize_remainder(x.data(), static_cast<std::int64_t>(x.size()), first.groups.data(), left.data(), 1);
+    set.quantize_remainder(x.data(), static_cast<std::int64_t>(x.size()), ActivationType::kInt8, first.groups.data(),
+                           left.data(), 1);
     for (std::size_t i = 0; i < x.size(); ++i) {
       const std::size_t group = i / kGroup;
       const auto &scale = first.groups[group].scale, &left_scale = left[group].scale;

@@ -37,7 +37,7 @@ void HiddenColumns::compute(const KernelSet& kernels, std::int64_t first, std::i
       } else {
         kernels.activate(activation, parameters, values, nullptr, columns, values);
       }
-      hidden.store(kernels, r, column, values, columns);
+      hidden.put(kernels, r, column, values, columns);
     }
   }
 }

@@ -23,8 +23,8 @@ struct HiddenColumns {
   ActivationParameters parameters = {};
 
   std::int64_t panels() const noexcept { return (width + kPanelRows - 1) / kPanelRows; }
-  // Panels [first, last) for all rows of x, into `hidden`; `first` and the number are even, but at the end. `chunk`:
-  // memory of chunk_bytes().
+  // Panels [first, last) for all rows of x, into `hidden`, whose rows are to be finished if they wait for that; `first`
+  // and the number are even, but at the end. `chunk`: memory of chunk_bytes().
   void compute(const KernelSet& kernels, std::int64_t first, std::int64_t last, const ActivationRows& x,
                const ActivationRows& hidden, float* chunk) const noexcept;
   static std::size_t chunk_bytes(std::int64_t rows) noexcept;

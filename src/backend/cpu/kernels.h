@@ -28,16 +28,34 @@ inline constexpr std::int64_t kTileRows = 16;
 enum class ActivationType {
   kF32,   // unchanged
   kBf16,  // rounded to bf16, as pairs
-  kInt8,  // in Int8Groups of 32 values
+  // In Int8Groups:
+  kInt8,       // each has a scale
+  kInt8Block,  // 8 share a scale, and each has a small integer beside it: sums of their products stay integers
+  kInt8Row,    // all of a row share a scale
 };
+inline constexpr int kActivationTypes = 5;
+inline constexpr int kBlockGroups = 8;
+// The largest integer beside a scale: with it no sum over 256 values leaves 32 bits, whatever the format.
+inline constexpr int kMaxMultiplier = 8;
 
-// A group of 32 int8 activations: x = code * scale.
+constexpr bool is_int8(ActivationType type) noexcept { return type >= ActivationType::kInt8; }
+
+// A group of 32 int8 activations: x = code * scale, or code * multiplier * scale.
 struct alignas(16) Int8Group {
   std::int8_t codes[kGroup];
   float scale;
-  // Minus the sum of all codes: where dot products with weights that have a zero point start.
-  std::int32_t minus_sum;
-  std::int32_t minus_half_sum[2];  // the same for the first and the second 16 codes
+  union {
+    // kInt8, kInt8Row: minus the sum of the codes that share the scale, where dot products with weights that have a zero
+    // point start.
+    std::int32_t minus_sum;
+    std::int16_t multiplier[2];  // kInt8Block: the same number twice
+  };
+  union {
+    std::int32_t minus_half_sum[2];  // kInt8: minus_sum of the first and of the second 16 codes
+    // kInt8Block: minus the multiplier times the sum of the codes, of the group and of the one behind it among the 8; of
+    // the last one 0.
+    std::int16_t minus_sums[2];
+  };
 };
 
 // One matrix of activations [rows, k] in the forms that kernels read.
@@ -144,11 +162,12 @@ struct KernelSet {
   // in [-127, 127]; a NaN or infinity makes the scale NaN.
   void (*to_f16)(const float* x, std::int64_t n, std::uint16_t* out) = nullptr;
   void (*to_int8)(const float* x, std::int64_t n, std::int8_t* codes, float* scale) = nullptr;
-  // Quantizes x [k] to int8; group g is written to groups[g * step].
-  void (*quantize)(const float* x, std::int64_t k, Int8Group* groups, std::int64_t step) = nullptr;
+  // Quantizes x [k] to an int8 type; group g is written to groups[g * step]. k: whole groups, or blocks of them.
+  void (*quantize)(const float* x, std::int64_t k, ActivationType type, Int8Group* groups,
+                   std::int64_t step) = nullptr;
   // Quantizes what quantize() left of x, x - scale * code.
-  void (*quantize_remainder)(const float* x, std::int64_t k, const Int8Group* groups, Int8Group* left,
-                             std::int64_t step) = nullptr;
+  void (*quantize_remainder)(const float* x, std::int64_t k, ActivationType type, const Int8Group* groups,
+                             Int8Group* left, std::int64_t step) = nullptr;
   void (*to_bf16)(const float* x, std::int64_t k, std::uint16_t* out) = nullptr;
   void (*rms_norm)(const float* x, std::int64_t n, const float* weight, float eps, float* out) = nullptr;
   void (*layer_norm)(const float* x, std::int64_t n, const float* weight, const float* bias, float eps,

@@ -7,183 +7,15 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <limits>
 #include <map>
-#include <tuple>
 
-#include "backend/cpu/pack.h"
-#include "backend/cpu/testing/reference.h"
+#include "backend/cpu/testing/linear_fixture.h"
 #include "base/buffer.h"
-#include "quant/group_format.h"
 
 namespace millrace::backend::cpu {
 namespace {
 
-constexpr std::int64_t kRows = 65, kOutputs = 100;
 constexpr float kUnwritten = -12345.0f;
-const float kNan = std::numeric_limits<float>::quiet_NaN(), kInf = std::numeric_limits<float>::infinity();
-
-struct Case {
-  Isa isa;
-  const LinearKernel* kernel;
-  const quant::QuantFormat* format;
-};
-
-// Those of files, and of the formats of groups one of each kernel, with sizes and numbers that take turns.
-std::vector<const quant::QuantFormat*> tested_formats() {
-  std::vector<const quant::QuantFormat*> formats;
-  for (const quant::QuantFormat& format : quant::all_formats()) formats.push_back(&format);
-  std::map<std::tuple<int, quant::GroupOffset, quant::GroupCodes>, const quant::QuantFormat*> of_kind;
-  for (const quant::QuantFormat& format : quant::group_formats()) {
-    const quant::GroupSpec& spec = *quant::group_spec(format);
-    const auto turn = static_cast<int>(spec.offset) + spec.bits;
-    const bool levels = spec.codes != quant::GroupCodes::kInteger;
-    if (spec.values != quant::kGroupSizes[turn % 3] || (!levels && static_cast<int>(spec.number) != turn / 2 % 3))
-      continue;
-    of_kind[{spec.bits, spec.offset, spec.codes}] = &format;
-  }
-  EXPECT_EQ(of_kind.size(), 21);
-  for (const auto& [kind, format] : of_kind) formats.push_back(format);
-  return formats;
-}
-
-// Kernels registered for both precisions are tested once.
-std::vector<Case> all_cases() {
-  std::vector<Case> cases;
-  for (const KernelSet* set : supported_sets()) {
-    for (const LinearKernel& kernel : set->linears) {
-      for (const quant::QuantFormat* format : tested_formats()) {
-        if (kernel.format != "*" && kernel.format != format->name) continue;
-        const bool known = std::any_of(cases.begin(), cases.end(), [&](const Case& c) {
-          return c.isa == set->isa && c.kernel->run == kernel.run && c.format == format;
-        });
-        if (!known) cases.push_back({set->isa, &kernel, format});
-      }
-    }
-  }
-  return cases;
-}
-
-std::string case_name(const testing::TestParamInfo<Case>& info) {
-  const Case& c = info.param;
-  return std::string(to_string(c.isa)) + "_" + std::string(c.kernel->name) + "_" + std::string(c.format->name);
-}
-
-// A weight as stored, and what it means.
-struct Weight {
-  const quant::QuantFormat& format;
-  std::int64_t k;
-  std::vector<std::byte> stored;
-  std::vector<float> exact;       // [kOutputs, k], as the format says
-  std::vector<float> values;      // as the kernel multiplies them: rounded to bf16, or levels to integers
-  std::vector<double> magnitude;  // |scale * (code - zero)| + |min|: the terms that rounding errors are relative to
-
-  explicit Weight(const Case& c, std::int64_t columns) : format(*c.format), k(columns) {
-    const auto row = static_cast<std::size_t>(k);
-    values.resize(row * kOutputs);
-    stored.resize(format.row_bytes(k) * kOutputs);
-    const std::vector<float> source = normal_values(values.size(), 11, 0.05f);
-    for (std::size_t r = 0; r < kOutputs; ++r) {
-      std::byte* to = stored.data() + r * format.row_bytes(k);
-      if (format.pack != nullptr) {
-        format.pack(std::span(source).subspan(r * row, row), to);
-      } else {
-        fill_with_sane_blocks(to, static_cast<unsigned>(r));
-      }
-      format.unpack(to, std::span(values).subspan(r * row, row));
-    }
-    exact = values;
-    if (c.kernel->name == "bf16") {
-      for (float& v : values) v = bf16_to_f32(f32_to_bf16(v));
-    }
-    for (const float v : values) magnitude.push_back(std::fabs(v));
-    if (c.kernel->activation == ActivationType::kInt8) add_affine_magnitude();
-  }
-
- private:
-  // For formats that are only read: random bytes, drawn again until a block's values are finite and of moderate size.
-  void fill_with_sane_blocks(std::byte* to, unsigned seed) {
-    std::mt19937 random(seed);
-    std::vector<float> block(static_cast<std::size_t>(format.block_values));
-    for (std::int64_t b = 0; b < k / format.block_values; ++b, to += format.block_bytes) {
-      do {
-        std::generate_n(to, format.block_bytes, [&] { return static_cast<std::byte>(random()); });
-        format.unpack(to, block);
-      } while (!std::all_of(block.begin(), block.end(), [](float v) { return std::fabs(v) < 1.0f; }));
-    }
-  }
-  void add_affine_magnitude() {
-    quant::AffineBlock parts;
-    for (std::size_t at = 0; at < values.size(); at += static_cast<std::size_t>(format.block_values)) {
-      const auto block = at / static_cast<std::size_t>(format.block_values);
-      format.affine.decompose(stored.data() + block * static_cast<std::size_t>(format.block_bytes), parts);
-      for (int i = 0; i < format.block_values; ++i) set_terms(parts, i, at + static_cast<std::size_t>(i));
-    }
-  }
-  // Kernels take levels that are no integers as the nearest ones, and minima of numbers beside the middle code.
-  void set_terms(const quant::AffineBlock& parts, int i, std::size_t at) {
-    const quant::AffineForm& form = format.affine;
-    const int s = form.scales == quant::AffineForm::Scales::kNumber ? 0 : i / form.scale_group;
-    double scale = form.scale(parts, s), min = form.min(parts, s), steps = form.steps(parts.codes[i]);
-    if (form.exact_levels != nullptr) {
-      scale *= static_cast<double>(quant::kLevelUnit);
-      values[at] = static_cast<float>(scale * steps);
-    } else if (form.zero_points) {
-      min = scale * parts.zero_point;
-    } else if (form.scales == quant::AffineForm::Scales::kNumber && form.has_min) {
-      const int middle = 1 << (form.code_bits - 1);
-      min += scale * middle;
-      steps -= middle;
-    }
-    magnitude[at] = std::fabs(scale * steps) + std::fabs(min);
-  }
-};
-
-// Activations in every form, f32 rows apart by a gap of NaN that no kernel may read.
-struct Input {
-  std::int64_t k, count, stride;
-  std::vector<float> f32;
-  std::vector<std::uint16_t> bf16;
-  std::vector<Int8Group> groups;  // in tiles
-
-  Input(const std::vector<float>& x, std::int64_t columns) : k(columns), count(std::ssize(x) / k), stride(columns + 3) {
-    f32.assign(static_cast<std::size_t>(count * stride), kNan);
-    bf16.resize(static_cast<std::size_t>(count * k));
-    groups.resize(static_cast<std::size_t>(count * (k / kGroup)));
-    const KernelSet scalar = select_kernels(Isa::kScalar);
-    for (std::int64_t r = 0; r < count; ++r) {
-      const float* row = x.data() + r * k;
-      std::copy(row, row + k, f32.data() + r * stride);
-      scalar.to_bf16(row, k, bf16.data() + r * k);
-      const Activations all = rows(0, count);
-      scalar.quantize(row, k, groups.data() + all.int8_at(r), all.int8_step(r));
-    }
-  }
-  // first is a multiple of kTileRows, or all rows are of one tile.
-  Activations rows(std::int64_t first, std::int64_t n) const {
-    const std::int64_t tile = first / kTileRows * kTileRows;
-    return {.rows = n,
-            .k = k,
-            .f32 = f32.data() + first * stride,
-            .f32_stride = stride,
-            .bf16 = bf16.data() + first * k,
-            .groups = groups.data() + tile * (k / kGroup) + first % kTileRows,
-            .stored_rows = count - tile};
-  }
-  // What the kernel is given for x[r][i].
-  double seen(ActivationType type, std::int64_t r, std::int64_t i) const {
-    const Activations all = rows(0, count);
-    switch (type) {
-      case ActivationType::kF32: return f32[static_cast<std::size_t>(r * stride + i)];
-      case ActivationType::kBf16: return bf16_to_f32(bf16[static_cast<std::size_t>(r * k + i)]);
-      case ActivationType::kInt8: {
-        const Int8Group& group = all.groups[all.int8_at(r) + i / kGroup * all.int8_step(r)];
-        return static_cast<double>(group.scale) * group.codes[i % kGroup];
-      }
-    }
-    return 0.0;
-  }
-};
 
 struct RunOptions {
   std::int64_t first_row = 0, rows = kRows, outputs = kOutputs;
@@ -193,7 +25,7 @@ struct RunOptions {
 };
 
 // Packs the first `outputs` rows of the weight, runs the kernel, and checks that it wrote nothing beside its outputs.
-std::vector<float> run(const Case& c, const Weight& weight, const Input& input, const RunOptions& options = {}) {
+std::vector<float> run(const LinearCase& c, const LinearWeight& weight, const LinearInput& input, const RunOptions& options = {}) {
   const std::int64_t panels = (options.outputs + kPanelRows - 1) / kPanelRows;
   const std::size_t panel_bytes = c.kernel->panel_bytes(*c.format, weight.k), row_bytes = c.format->row_bytes(weight.k);
   Buffer packed = Buffer::allocate(static_cast<std::size_t>(panels) * panel_bytes).or_throw();
@@ -212,7 +44,7 @@ std::vector<float> run(const Case& c, const Weight& weight, const Input& input, 
   c.kernel->run({.panels = packed.data(),
                  .n_panels = panels,
                  .panel_bytes = panel_bytes,
-                 .x = input.rows(options.first_row, options.rows),
+                 .x = input.rows(c.kernel->activation, options.first_row, options.rows),
                  .out = out.data(),
                  .out_stride = stride,
                  .out_columns = options.outputs,
@@ -238,7 +70,7 @@ std::vector<float> rows_of(const std::vector<float>& full, std::int64_t first, s
   return part;
 }
 
-std::vector<std::int64_t> depths(const Case& c) {
+std::vector<std::int64_t> depths(const LinearCase& c) {
   if (c.format->block_values > 1) return {c.format->block_values, 3 * c.format->block_values};
   if (c.kernel->k_multiple == 1) return {1, 33, 96};
   return {2, 34, 96};
@@ -256,40 +88,35 @@ std::vector<float> pattern(const std::string& name, std::int64_t k) {
   return x;
 }
 
-class LinearKernels : public testing::TestWithParam<Case> {};
+class LinearKernels : public testing::TestWithParam<LinearCase> {};
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(LinearKernels);
 
 // Rounding: a chain of at most `steps` fused multiply-adds, each off by kRounding of the terms so far. With int8 the
-// sums within a scale are exact. Against the activations before quantization: max|x| / 254 of each group times sum |w|.
+// sums within a scale are exact. Against the activations before quantization: half a step of each times |w|.
 TEST_P(LinearKernels, MatchFloat64) {
-  const Case& c = GetParam();
+  const LinearCase& c = GetParam();
   const ActivationType type = c.kernel->activation;
   for (const std::int64_t k : depths(c)) {
-    const Weight weight(c, k);
-    const auto steps = static_cast<double>(type == ActivationType::kInt8 ? k / 8 : 2 * k) + 4.0;
+    const LinearWeight weight(c, k);
+    const auto steps = static_cast<double>(is_int8(type) ? k / 8 : 2 * k) + 4.0;
     for (const char* name : {"random", "all max", "alternating", "outlier", "zeros", "denormals"}) {
-      const Input input(pattern(name, k), k);
+      const LinearInput input(pattern(name, k), k);
       const std::vector<float> out = run(c, weight, input);
       for (std::int64_t r = 0; r < kRows; ++r) {
         for (std::int64_t n = 0; n < kOutputs; ++n) {
-          double exact = 0.0, terms = 0.0, unquantized = 0.0, lost = 0.0, largest = 0.0, weights = 0.0;
+          double exact = 0.0, terms = 0.0, unquantized = 0.0, lost = 0.0;
           for (std::int64_t i = 0; i < k; ++i) {
             const auto w = static_cast<std::size_t>(n * k + i);
             const double x = input.seen(type, r, i), original = input.seen(ActivationType::kF32, r, i);
             exact += x * weight.values[w];
             terms += std::fabs(x) * weight.magnitude[w];
             unquantized += original * weight.values[w];
-            largest = std::max(largest, std::fabs(original));
-            weights += std::fabs(weight.values[w]);
-            if (i % kGroup == kGroup - 1) {
-              lost += largest / 254.0 * weights;
-              largest = weights = 0.0;
-            }
+            if (is_int8(type)) lost += input.half_step(type, r, i) * std::fabs(weight.values[w]);
           }
           const double y = out[static_cast<std::size_t>(r * kOutputs + n)];
           const double rounding = steps * kRounding * terms + 1e-36;  // 1e-36: bf16 products flush denormals
           ASSERT_NEAR(y, exact, rounding) << name << " k " << k << " row " << r << " output " << n;
-          if (type == ActivationType::kInt8) {
+          if (is_int8(type)) {
             ASSERT_NEAR(y, unquantized, lost * 1.001 + rounding)
                 << name << " k " << k << " row " << r << " output " << n;
           }
@@ -300,15 +127,15 @@ TEST_P(LinearKernels, MatchFloat64) {
 }
 
 TEST_P(LinearKernels, ComputeARowAloneAsAmongOthers) {
-  const Case& c = GetParam();
+  const LinearCase& c = GetParam();
   for (const std::int64_t k : depths(c)) {
-    const Weight weight(c, k);
+    const LinearWeight weight(c, k);
     const std::vector<float> x = pattern("random", k);
-    const Input input(x, k);
+    const LinearInput input(x, k);
     const std::vector<float> full = run(c, weight, input);
     for (const std::int64_t rows : {1, 2, 3, 5, 8, 16, 17, 33, 64}) {
       const std::int64_t first = kRows - rows;
-      const Input last(std::vector<float>(x.begin() + first * k, x.begin() + kRows * k), k);
+      const LinearInput last(std::vector<float>(x.begin() + first * k, x.begin() + kRows * k), k);
       EXPECT_TRUE(same_bits(run(c, weight, last, {.rows = rows}), rows_of(full, first, rows, kOutputs)))
           << rows << " rows, k " << k;
     }
@@ -325,15 +152,15 @@ TEST_P(LinearKernels, ComputeARowAloneAsAmongOthers) {
 }
 
 TEST_P(LinearKernels, KeepNanAndInfinityInTheirRow) {
-  const Case& c = GetParam();
+  const LinearCase& c = GetParam();
   const std::int64_t k = depths(c).back();
-  const Weight weight(c, k);
+  const LinearWeight weight(c, k);
   std::vector<float> x = pattern("random", k);
-  const std::vector<float> clean = run(c, weight, Input(x, k));
+  const std::vector<float> clean = run(c, weight, LinearInput(x, k));
   x[static_cast<std::size_t>(4 * k)] = kNan;
   x[static_cast<std::size_t>(6 * k + k - 1)] = kInf;
   x[static_cast<std::size_t>(32 * k + k / 2)] = -kInf;
-  const std::vector<float> out = run(c, weight, Input(x, k));
+  const std::vector<float> out = run(c, weight, LinearInput(x, k));
   for (std::int64_t r = 0; r < kRows; ++r) {
     const std::vector<float> row = rows_of(out, r, 1, kOutputs);
     if (r == 4 || r == 6 || r == 32) {
@@ -345,10 +172,10 @@ TEST_P(LinearKernels, KeepNanAndInfinityInTheirRow) {
 }
 
 TEST_P(LinearKernels, ApplyTheFactorThenAddBiasAndResidual) {
-  const Case& c = GetParam();
+  const LinearCase& c = GetParam();
   const std::int64_t k = depths(c).back(), outputs = 37;
-  const Weight weight(c, k);
-  const Input input(pattern("random", k), k);
+  const LinearWeight weight(c, k);
+  const LinearInput input(pattern("random", k), k);
   std::vector<float> bias = normal_values(static_cast<std::size_t>(outputs), 8);
   const std::vector<float> residual = normal_values(static_cast<std::size_t>(kRows * outputs), 9);
   const std::vector<float> plain = run(c, weight, input, {.outputs = outputs});
@@ -367,10 +194,10 @@ TEST_P(LinearKernels, ApplyTheFactorThenAddBiasAndResidual) {
 }
 
 TEST_P(LinearKernels, UnpackWhatWasPacked) {
-  const Case& c = GetParam();
+  const LinearCase& c = GetParam();
   for (const std::int64_t k : depths(c)) {
-    const Weight weight(c, k);
-    const std::vector<float>& values = c.kernel->activation == ActivationType::kInt8 ? weight.exact : weight.values;
+    const LinearWeight weight(c, k);
+    const std::vector<float>& values = is_int8(c.kernel->activation) ? weight.exact : weight.values;
     for (const int n : {1, 15, 16}) {
       std::vector<std::byte> panel(c.kernel->panel_bytes(*c.format, k), std::byte{0xff});
       c.kernel->pack(*c.format, weight.stored.data(), n, k, panel.data());
@@ -392,11 +219,11 @@ INSTANTIATE_TEST_SUITE_P(All, LinearKernels, testing::ValuesIn(all_cases()), cas
 TEST(LinearKernelsAcross, InstructionSetsGiveTheSameBits) {
   std::map<std::string, std::vector<float>> first;
   int compared = 0;
-  for (const Case& c : all_cases()) {
+  for (const LinearCase& c : all_cases()) {
     const std::int64_t k = depths(c).back();
-    const Weight weight(c, k);
+    const LinearWeight weight(c, k);
     for (const char* name : {"random", "outlier", "denormals"}) {
-      const std::vector<float> out = run(c, weight, Input(pattern(name, k), k));
+      const std::vector<float> out = run(c, weight, LinearInput(pattern(name, k), k));
       const std::string key =
           fmt::format("{} {} {} {}", c.kernel->name, static_cast<int>(c.kernel->activation), c.format->name, name);
       const auto [entry, is_first] = first.try_emplace(key, out);

@@ -38,6 +38,12 @@ void unpack_compact_row(const quant::QuantFormat& format, const std::byte* panel
 // quant::kLevelZero.
 std::size_t expanded_panel_bytes(const quant::QuantFormat& format, std::int64_t k);
 void expand_compact(const quant::QuantFormat& format, const std::byte* panel, std::int64_t k, std::byte* out);
+// Panels of int8_row: [scale f32 x 16], then bytes as below.
+std::size_t row_scaled_panel_bytes(const quant::QuantFormat& format, std::int64_t k);
+void pack_row_scaled(const quant::QuantFormat& format, const std::byte* rows, int n_rows, std::int64_t k,
+                     std::byte* panel);
+void unpack_row_scaled_row(const quant::QuantFormat& format, const std::byte* panel, int row, std::int64_t k,
+                           float* out);
 
 // Panels of groups of e4m3 numbers (quant/group_format.h): for each group [scale f32 x 16], then the numbers like bf16:
 // [k/2][16][2].

@@ -12,12 +12,16 @@
 namespace millrace::backend::cpu {
 namespace {
 
+// Of int8 products that are summed over a whole row in 32 bits: 128 * 127 times this is below 2^31.
+constexpr std::int64_t kMaxRowColumns = 1 << 17;
+
 const LinearKernel& choose_kernel(const KernelSet& kernels, const quant::QuantFormat& format, std::int64_t cols,
                                   MatmulPrecision precision) {
   const MatmulPrecision table = precision == MatmulPrecision::kInt8x2 ? MatmulPrecision::kAuto : precision;
   for (const LinearKernel& kernel : kernels.linears) {
     const bool format_fits = kernel.format == "*" || kernel.format == format.name;
-    if (format_fits && kernel.precision == table && cols % kernel.k_multiple == 0) return kernel;
+    const bool sums_fit = kernel.activation != ActivationType::kInt8Row || cols <= kMaxRowColumns;
+    if (format_fits && sums_fit && kernel.precision == table && cols % kernel.k_multiple == 0) return kernel;
   }
   CHECK(false && "the unpacking kernel takes every weight");
   __builtin_unreachable();
@@ -157,7 +161,7 @@ void PackedLinear::start_rounding_statistics() { rounding_ = std::make_unique<Co
 std::vector<RoundingStatistics> PackedLinear::take_rounding_statistics() {
   std::vector<RoundingStatistics> out;
   for (std::size_t i = 0; i < segments_.size(); ++i) {
-    if (segments_[i].kernel->activation != ActivationType::kInt8) continue;
+    if (!is_int8(segments_[i].kernel->activation)) continue;
     out.push_back({segments_[i].name, rounding_[i].outputs, rounding_[i].moved});
   }
   rounding_.reset();
@@ -166,7 +170,7 @@ std::vector<RoundingStatistics> PackedLinear::take_rounding_statistics() {
 
 void PackedLinear::set_int8x2(std::string_view name) {
   for (Segment& segment : segments_) {
-    if (segment.name != name || segment.kernel->activation != ActivationType::kInt8) continue;
+    if (segment.name != name || !is_int8(segment.kernel->activation)) continue;
     segment.int8x2 = int8x2_ = true;
   }
 }
@@ -176,9 +180,10 @@ void PackedLinear::count_rounding(const PanelRange& panels, const Product& produ
   constexpr float kMovedSquared = 1.0f / (64.0f * 64.0f);
   float whole[kInt8x2Panels * kPanelRows] = {}, moved[kInt8x2Panels * kPanelRows] = {};
   const ActivationRows x = product.x.of_order(panels.segment.order);
+  const ActivationType type = panels.segment.kernel->activation;
   for (std::int64_t r = 0; r < x.rows(); ++r) {
-    run(panels, x.view(r, 1), nullptr, false, whole, std::size(whole));
-    run(panels, x.remainder(r, 1), nullptr, false, moved, std::size(moved));
+    run(panels, x.view(type, r, 1), nullptr, false, whole, std::size(whole));
+    run(panels, x.remainder(type, r, 1), nullptr, false, moved, std::size(moved));
     for (std::int64_t p = 0; p < panels.end - panels.begin; ++p) {
       float length = 0.0f, change = 0.0f;
       for (std::int64_t i = p * kPanelRows; i < (p + 1) * kPanelRows; ++i) {
@@ -198,17 +203,18 @@ void PackedLinear::multiply(std::int64_t first, std::int64_t last, const Product
     const std::int64_t end = std::min(segment.panels(), last - segment.first_panel);
     if (begin >= end) continue;
     const ActivationRows x = product.x.of_order(segment.order);
+    const ActivationType type = segment.kernel->activation;
     // With two terms the panels are still in a near cache when the second one comes.
     const std::int64_t step = segment.int8x2 || rounding_ ? kInt8x2Panels : end - begin;
     for (std::int64_t p = begin; p < end; p += step) {
       const PanelRange panels{segment, p, std::min(end, p + step), product.expert};
-      if (rounding_ && segment.kernel->activation == ActivationType::kInt8) {
+      if (rounding_ && is_int8(type)) {
         count_rounding(panels, product, rounding_[&segment - segments_.data()]);
       }
       float* out = product.out + (segment.first_row + p * kPanelRows - first_column);
-      run(panels, x.view(0, x.rows()), product.bias, product.accumulate, out, product.out_stride);
+      run(panels, x.view(type, 0, x.rows()), product.bias, product.accumulate, out, product.out_stride);
       if (!segment.int8x2) continue;
-      run(panels, x.remainder(0, x.rows()), nullptr, true, out, product.out_stride);
+      run(panels, x.remainder(type, 0, x.rows()), nullptr, true, out, product.out_stride);
     }
   }
 }

@@ -50,7 +50,7 @@ class PackedLinear final : public Linear {
   std::size_t packed_bytes() const noexcept override { return memory_.size; }
   std::string description() const override;
 
-  bool has_int8_activations() const noexcept override { return activation_form().wants(ActivationType::kInt8); }
+  bool has_int8_activations() const noexcept override { return activation_form().wants_int8(); }
   void start_rounding_statistics() override;
   std::vector<RoundingStatistics> take_rounding_statistics() override;
   void set_int8x2(std::string_view name) override;

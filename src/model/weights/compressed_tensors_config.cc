@@ -91,6 +91,10 @@ CompressedConfig::CompressedConfig(const JsonFields& quantization) : fields_(qua
     const auto weights = fields.object("weights");
     if (!weights) continue;
     groups_.push_back({scheme_from(name, *weights), false});
+    if (const auto activations = fields.object("input_activations")) {
+      groups_.back().scheme.int8_activations =
+          activations->text("type").value_or("int") == "int" && activations->integer("num_bits").value_or(8) == 8;
+    }
     for (const nlohmann::json& target : value.value("targets", nlohmann::json::array())) {
       if (!target.is_string()) fields.wrong_type("targets", "a list of names");
       add_target(target.get<std::string>(), fields);

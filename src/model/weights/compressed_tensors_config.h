@@ -19,7 +19,8 @@ struct CompressedScheme {
   std::string strategy;         // tensor, channel, group, tensor_group, block
   std::int64_t group_size = 0;  // columns; 0: none
   std::int64_t block_rows = 0, block_cols = 0;
-  bool ordered = false;  // actorder that needs weight_g_idx
+  bool ordered = false;           // actorder that needs weight_g_idx
+  bool int8_activations = false;  // W8A8
 };
 
 // The configuration of a checkpoint of compressed-tensors.

@@ -64,7 +64,7 @@ std::string describe(const GroupMatrix& matrix) {
 class GroupWeight final : public StoredWeight {
  public:
   GroupWeight(const StoredTensors& stored, GroupMatrix matrix) : stored_(stored), matrix_(std::move(matrix)) {
-    format = quant::find_group_format(matrix_.spec);
+    format = as_int8_rows() ? quant::find_format("int8_row") : quant::find_group_format(matrix_.spec);
     as_values_ = format == nullptr;
     if (as_values_) format = quant::find_format("f32");
     coding = {describe(matrix_), as_values_};
@@ -112,6 +112,19 @@ class GroupWeight final : public StoredWeight {
   }
 
  private:
+  // int8_row is laid out as groups of 32 with an f32.
+  bool as_int8_rows() {
+    constexpr int kValues = 32;
+    quant::GroupSpec& spec = matrix_.spec;
+    scales_type_ = spec.number;
+    if (!matrix_.int8_activations || spec.bits != 8 || spec.offset != quant::GroupOffset::kNone ||
+        spec.codes != quant::GroupCodes::kInteger || matrix_.groups != 1 || matrix_.cols % kValues != 0) {
+      return false;
+    }
+    spec.values = kValues;
+    spec.number = DType::kF32;
+    return true;
+  }
   std::size_t group_of(std::size_t block) const noexcept {
     if (!matrix_.group_of_block.empty()) return static_cast<std::size_t>(matrix_.group_of_block[block]);
     return block * static_cast<std::size_t>(matrix_.groups) * static_cast<std::size_t>(matrix_.spec.values) /
@@ -120,6 +133,7 @@ class GroupWeight final : public StoredWeight {
   quant::GroupHeader header_of(std::int64_t row, std::size_t block) const noexcept {
     const std::size_t at = static_cast<std::size_t>(row * matrix_.groups) + group_of(block);
     quant::GroupHeader header{.scale = numbers_.scales[at]};
+    if (format->row_scaled) header.scale = std::bit_cast<std::uint32_t>(quant::stored_number(scales_type_, header.scale));
     if (!numbers_.minima.empty()) header.minimum = numbers_.minima[at];
     if (!numbers_.zero_points.empty()) header.zero_point = numbers_.zero_points[at];
     return header;
@@ -151,7 +165,8 @@ class GroupWeight final : public StoredWeight {
 
   StoredTensors stored_;
   GroupMatrix matrix_;
-  bool as_values_ = false;  // in f32
+  bool as_values_ = false;            // in f32
+  DType scales_type_ = DType::kF32;  // as stored
   mutable std::once_flag loaded_;
   mutable GroupNumbers numbers_;
 };

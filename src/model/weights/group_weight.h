@@ -34,6 +34,9 @@ struct GroupMatrix {
   std::function<GroupNumbers()> numbers;
   std::string scales_name;  // for errors
   std::uint8_t added = 0;   // to each code: 64 makes those of 7 bits codes of 8
+  // Made to be multiplied with activations of 8 bits that have one scale for each token: the format int8_row, where the
+  // weight fits it.
+  bool int8_activations = false;
   // All tensors; the first one has the codes. Those of `by_row` are read row by row, as ranges() says, by
   // [rows, groups] or, with groups_first, by [groups, rows]; all others are read whole.
   std::vector<const checkpoint::RawTensor*> tensors, by_row;

@@ -106,6 +106,7 @@ OpenedMatrix open_integers(const StoredTensors& tensors, const IntegerTensors& s
                      .codes = codes_by_row(tensors, *stored.codes, Shape{stored.rows, stored.cols}, stored.order),
                      .numbers = {},
                      .scales_name = stored.scales->name,
+                     .int8_activations = stored.int8_activations,
                      .tensors = {stored.codes, stored.scales},
                      .by_row = {},
                      .groups_first = false};

@@ -18,6 +18,7 @@ struct IntegerTensors {
   bool packed_zeros = false;                         // I32: streams of codes down the rows, [rows * bits / 32, groups]
   const checkpoint::RawTensor* group_of = nullptr;   // I32 [cols]: the group of each column
   float scale_factor = 1.0f;                         // of F32 scales
+  bool int8_activations = false;                     // GroupMatrix's
   std::vector<const checkpoint::RawTensor*> others;  // belong to the module and say nothing of the weight
 };
 

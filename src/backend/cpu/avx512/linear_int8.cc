@@ -10,6 +10,7 @@ namespace {
 #include "backend/cpu/body/linear_int8.inc"
 #include "backend/cpu/body/linear_compact.inc"
 #include "backend/cpu/target_end.inc"
+#include "backend/cpu/body/int8_forms.inc"
 #include "backend/cpu/body/linear_int8_set.inc"
 }  // namespace
 

@@ -24,8 +24,8 @@ class FormList {
                   form.scale_exponent);
     if (std::find(forms_.begin(), forms_.end(), text) == forms_.end()) forms_.emplace_back(text);
   }
-  void print(const char* name, const char* kernel) const {
-    std::printf("using %s = Int8Forms<%s", name, kernel);
+  void print(const char* name) const {
+    std::printf("template <template <Int8Form> typename Linear>\nusing %s = Int8Forms<Linear", name);
     for (const std::string& form : forms_) std::printf(",\n    %s", form.c_str());
     std::printf(">;\n");
   }
@@ -37,14 +37,16 @@ class FormList {
 }  // namespace
 
 int main() {
-  FormList known, compact;
+  FormList known, blocks, compact;
   const auto add = [&](const quant::QuantFormat& format) {
     if (format.affine.decompose == nullptr) return;
-    known.add(backend::cpu::int8_form(format));
+    const backend::cpu::Int8Form form = backend::cpu::int8_form(format);
+    (in_blocks(form) ? blocks : known).add(form);
     if (quant::find_level_rows(format) != nullptr) compact.add(backend::cpu::compact_form(format));
   };
   for (const quant::QuantFormat& format : quant::all_formats()) add(format);
   for (const quant::QuantFormat& format : quant::group_formats()) add(format);
-  known.print("KnownInt8Forms", "Int8Linear");
-  compact.print("KnownCompactForms", "CompactLinear");
+  known.print("KnownInt8Forms");
+  blocks.print("KnownBlockForms");
+  compact.print("KnownCompactForms");
 }

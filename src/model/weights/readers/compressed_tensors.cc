@@ -46,6 +46,7 @@ class CompressedReader final : public MatrixReader {
     IntegerTensors stored = packed != nullptr ? of_words(module, scheme) : of_bytes(module);
     stored.scales = &tensors_.require(module + ".weight_scale", kNumberDtypes);
     check_groups(scheme, stored);
+    stored.int8_activations = scheme.int8_activations;
     if (!scheme.symmetric) stored.zero_points = &zero_points(module, stored.packed_zeros);
     stored.group_of = tensors_.find(module + ".weight_g_idx");
     if (scheme.ordered && stored.group_of == nullptr) {

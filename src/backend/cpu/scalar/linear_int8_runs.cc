@@ -1,0 +1,18 @@
+// Products with int8 activations whose scales many values share.
+#include "backend/cpu/body_includes.h"
+
+namespace millrace::backend::cpu {
+namespace {
+#include "backend/cpu/vec/scalar.inc"
+#include "backend/cpu/body/linear_output.inc"
+#include "backend/cpu/body/linear_int8.inc"
+#include "backend/cpu/body/linear_int8_block.inc"
+#include "backend/cpu/body/linear_int8_row.inc"
+#include "backend/cpu/body/int8_forms.inc"
+#include "backend/cpu/body/linear_int8_runs_set.inc"
+}  // namespace
+
+namespace scalar {
+KernelSet linear_int8_runs() { return int8_run_kernels(Isa::kScalar); }
+}  // namespace scalar
+}  // namespace millrace::backend::cpu
