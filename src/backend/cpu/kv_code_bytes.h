@@ -6,7 +6,7 @@
 #include "backend/cpu/kv_codes.h"
 #include "backend/cpu/kv_encoding.h"
 
-// Codes of eight bits as more than one encoding stores them.
+// Codes as more than one encoding stores them.
 
 namespace millrace::backend::cpu {
 
@@ -33,6 +33,31 @@ inline void read_key_bytes(const KvToken& token, std::int64_t padded_dim, float*
   std::int8_t codes[kMaxHeadDim];
   for (std::int64_t d = 0; d < padded_dim; ++d) codes[d] = std::to_integer<std::int8_t>(token.key[d] ^ kKeySign);
   decode_groups(codes, token.key_scales, padded_dim, key);
+}
+
+// Values of four bits and a sign, which lies behind the scales.
+inline constexpr std::int64_t kNarrowStrip = kStripDims / 2;  // TileForm::strip
+constexpr std::int64_t narrow_value_scales(std::int64_t padded_dim) noexcept {
+  return code_groups(padded_dim) + padded_dim / 32;
+}
+inline void write_narrow_values(const float* value, std::int64_t padded_dim, KvTokenBytes& to) noexcept {
+  std::int8_t codes[kMaxHeadDim];
+  std::uint8_t stored[kMaxHeadDim];
+  encode_groups(value, padded_dim, 15, codes, to.value_scales);
+  for (std::int64_t d = 0; d < padded_dim; ++d) stored[d] = static_cast<std::uint8_t>(codes[d]);
+  pack_value_nibbles(stored, padded_dim, to.value);
+  pack_value_bits(stored, padded_dim, to.value_scales + 4 * code_groups(padded_dim));
+}
+
+inline void read_narrow_values(const KvToken& token, std::int64_t padded_dim, float* value) noexcept {
+  std::int8_t codes[kMaxHeadDim];
+  std::uint8_t stored[kMaxHeadDim];
+  unpack_value_nibbles(token.value, padded_dim, stored);
+  unpack_value_bits(token.value_scales + 4 * code_groups(padded_dim), padded_dim, stored);
+  for (std::int64_t d = 0; d < padded_dim; ++d) {
+    codes[d] = static_cast<std::int8_t>(stored[d] < 16 ? stored[d] : stored[d] - 32);
+  }
+  decode_groups(codes, token.value_scales, padded_dim, value);
 }
 
 }  // namespace millrace::backend::cpu

@@ -1,4 +1,4 @@
-#include "backend/cpu/kv_codes.h"
+#include "backend/cpu/kv_code_bytes.h"
 #include "backend/cpu/kv_encoding.h"
 
 namespace millrace::backend::cpu::kv_encodings {
@@ -10,33 +10,26 @@ namespace {
 constexpr std::uint8_t kMiddle = 32;  // what stored codes of keys are more
 
 bool write(const KernelSet&, const KvGeometry& geometry, const float* key, const float* value, KvTokenBytes& to) {
-  const std::int64_t pk = geometry.padded_key_dim(), pv = geometry.padded_value_dim();
+  const std::int64_t pk = geometry.padded_key_dim();
   std::int8_t codes[kMaxHeadDim];
   std::uint8_t stored[kMaxHeadDim];
   encode_groups(key, pk, 31, codes, to.key_scales);
   for (std::int64_t d = 0; d < pk; ++d) stored[d] = static_cast<std::uint8_t>(codes[d] + kMiddle);
   pack_key_nibbles(stored, pk, to.key);
   pack_key_pairs(stored, pk, to.key_scales + 4 * code_groups(pk));
-  encode_groups(value, pv, 15, codes, to.value_scales);
-  for (std::int64_t d = 0; d < pv; ++d) stored[d] = static_cast<std::uint8_t>(codes[d]);
-  pack_value_nibbles(stored, pv, to.value);
-  pack_value_bits(stored, pv, to.value_scales + 4 * code_groups(pv));
+  write_narrow_values(value, geometry.padded_value_dim(), to);
   return true;
 }
 
 void read(const KvGeometry& geometry, const KvToken& token, float* key, float* value) {
-  const std::int64_t pk = geometry.padded_key_dim(), pv = geometry.padded_value_dim();
+  const std::int64_t pk = geometry.padded_key_dim();
   std::int8_t codes[kMaxHeadDim];
   std::uint8_t stored[kMaxHeadDim];
   unpack_key_nibbles(token.key, pk, stored);
   unpack_key_pairs(token.key_scales + 4 * code_groups(pk), pk, stored);
   for (std::int64_t d = 0; d < pk; ++d) codes[d] = static_cast<std::int8_t>(stored[d] - kMiddle);
   decode_groups(codes, token.key_scales, pk, key);
-  unpack_value_nibbles(token.value, pv, stored);
-  unpack_value_bits(token.value_scales + 4 * code_groups(pv), pv, stored);
-  for (std::int64_t d = 0; d < pv; ++d)
-    codes[d] = static_cast<std::int8_t>(stored[d] < 16 ? stored[d] : stored[d] - 32);
-  decode_groups(codes, token.value_scales, pv, value);
+  read_narrow_values(token, geometry.padded_value_dim(), value);
 }
 
 TileForm form(std::int64_t pk, std::int64_t pv) {
@@ -44,9 +37,9 @@ TileForm form(std::int64_t pk, std::int64_t pv) {
           .together = 4,
           .key_columns = pk / 2,
           .value_columns = pv / 2,
-          .strip = kStripDims / 2,
+          .strip = kNarrowStrip,
           .key_scales = code_groups(pk) + pk / 16,
-          .value_scales = code_groups(pv) + pv / 32,
+          .value_scales = narrow_value_scales(pv),
           .scale_bytes = sizeof(float)};
 }
 
