@@ -50,7 +50,7 @@ def main():
             "| flags | perplexity | from the reference |", "|---|---|---|",
             f"| Transformers, float32 (tests/golden/make_real.py) | {reference['perplexity']:.4f} | |"]
     for flags in (["--matmul-precision", "f32", "--kv-cache-dtype", "f32"], ["--matmul-precision", "f32"], [],
-                  ["--kv-cache-dtype", "f16"], ["--kv-cache-dtype", "int8"]):
+                  *(["--kv-cache-dtype", name] for name in ("f16", "int8", "fp8", "k8v4", "int4"))):
         value = perplexity(*flags)
         out.append(f"| {' '.join(flags) or '(defaults)'} | {value:.4f} | {100 * (value / reference['perplexity'] - 1):+.4f} % |")
     out.append("")

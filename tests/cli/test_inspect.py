@@ -13,7 +13,7 @@ def test_reports_the_shape_without_reading_weights(millrace, tiny):
     assert sum(f["bytes"] for f in report["formats"]) == report["parameters"]["bytes"]
     memory = report["memory"]
     assert memory["kv_bytes_per_token"] == {"f32": 2 * 2 * 2 * 64 * 4, "f16": 2 * 2 * 2 * 64 * 2, "bf16": 2 * 2 * 2 * 64 * 2, "int8": 2 * 2 * 2 * (64 + 4),
-                                            "fp8_e4m3": 2 * 2 * 2 * 64, "k8v4": 2 * 2 * (68 + 40), "int4": 2 * 2 * (44 + 40)}
+                                            "fp8_e4m3": 2 * 2 * 2 * 64, "k8v4": 2 * 2 * (68 + 44), "int4": 2 * 2 * (52 + 44)}
     assert memory["total"] == memory["weights"] + memory["kv"] + memory["workspace"]
     assert any("no tokenizer" in warning for warning in report["warnings"])
 

@@ -27,26 +27,32 @@ inline std::uint8_t encode_e4m3(float x) noexcept {
   return static_cast<std::uint8_t>(sign | (magnitude > 0x43e80000u ? kE4m3Nan : rounded));  // 464
 }
 
-// Groups of 32 dimensions with unsigned codes: x = scale * code + minimum, both f16.
-inline constexpr std::int64_t kCodeGroup = 32;
-struct CodeGroup {
-  std::uint16_t scale, minimum;
-};
-// Codes of x [32], 0 to `levels`. The scale and the minimum are those with the least squares of errors among a few near
-// the range of x, made better by regression. Of a NaN, an infinity, or what f16 cannot hold, both are NaN.
-CodeGroup encode_group(const float* x, int levels, std::uint8_t* codes) noexcept;
+// Signed codes: x = scale * code, an f32 scale for each 128 dimensions of a head, the last ones maybe fewer.
+inline constexpr std::int64_t kCodeGroup = 128;
+constexpr std::int64_t code_groups(std::int64_t padded_dim) noexcept {
+  return (padded_dim + kCodeGroup - 1) / kCodeGroup;
+}
+// The codes of a head [padded_dim], -most to most, and the scales of its groups. The scale of a group with a NaN or an
+// infinity is NaN.
+void encode_groups(const float* x, std::int64_t padded_dim, int most, std::int8_t* codes, std::byte* scales) noexcept;
+void decode_groups(const std::int8_t* codes, const std::byte* scales, std::int64_t padded_dim, float* x) noexcept;
 
-// Keys of 4 bits: four bytes hold eight dimensions of a token, the first four in their lower halves. Values: a strip of
-// up to 64 dimensions takes half as many bytes, its first half in their lower halves.
+// What follows takes codes as bytes; padded_dim is a multiple of 32.
+
+// Lower four bits of keys: four bytes hold eight dimensions of a token, the first four in their lower halves. Of
+// values: a strip of up to 64 dimensions takes half as many bytes, its first half in their lower halves.
 void pack_key_nibbles(const std::uint8_t* codes, std::int64_t padded_dim, std::byte* to) noexcept;
 void unpack_key_nibbles(const std::byte* from, std::int64_t padded_dim, std::uint8_t* codes) noexcept;
 void pack_value_nibbles(const std::uint8_t* codes, std::int64_t padded_dim, std::byte* to) noexcept;
 void unpack_value_nibbles(const std::byte* from, std::int64_t padded_dim, std::uint8_t* codes) noexcept;
 
-// Groups of a head [padded_dim]: codes, and the scales of all groups, then the minima. False if one is NaN though x has
-// only numbers.
-bool encode_groups(const float* x, std::int64_t padded_dim, int levels, std::uint8_t* codes,
-                   std::byte* scales) noexcept;
-void decode_groups(const std::uint8_t* codes, const std::byte* scales, std::int64_t padded_dim, float* x) noexcept;
+// Bits 4 and 5 of keys: four bytes hold 16 dimensions, byte j those of dimensions j, 4 + j, 8 + j and 12 + j from its
+// lowest bits on. Unpacking adds them to codes.
+void pack_key_pairs(const std::uint8_t* codes, std::int64_t padded_dim, std::byte* to) noexcept;
+void unpack_key_pairs(const std::byte* from, std::int64_t padded_dim, std::uint8_t* codes) noexcept;
+
+// Bit 4 of values: bit i of a little-endian word of 32 bits is dimension i's. Unpacking adds them to codes.
+void pack_value_bits(const std::uint8_t* codes, std::int64_t padded_dim, std::byte* to) noexcept;
+void unpack_value_bits(const std::byte* from, std::int64_t padded_dim, std::uint8_t* codes) noexcept;
 
 }  // namespace millrace::backend::cpu

@@ -13,7 +13,7 @@
 
 namespace millrace::backend::cpu {
 
-inline constexpr std::int64_t kMaxScaleBytes = 128;
+inline constexpr std::int64_t kMaxScaleBytes = 192;
 
 // One token of one head as an encoding writes it: elements and scales, as TileForm counts them.
 struct KvTokenBytes {

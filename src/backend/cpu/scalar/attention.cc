@@ -1,6 +1,5 @@
 // Attention over paged keys and values.
 #include "backend/cpu/body_includes.h"
-#include "backend/cpu/kv_key_codes.h"
 
 namespace millrace::backend::cpu {
 namespace {
@@ -13,8 +12,7 @@ namespace {
 #include "backend/cpu/body/attention.inc"
 #include "backend/cpu/body/kv_convert.inc"
 #include "backend/cpu/body/attention_dense.inc"
-#include "backend/cpu/body/attention_int8.inc"
-#include "backend/cpu/body/attention_groups.inc"
+#include "backend/cpu/body/attention_codes.inc"
 #include "backend/cpu/body/attention_set.inc"
 }  // namespace
 
