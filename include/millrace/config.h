@@ -25,6 +25,7 @@ struct ModelConfig {
   // "int4-g128", "nf4", "mxfp4", "fp8", "auto" (what fits `memory` with the least error), or a method that the
   // checkpoint has to be of; "" leaves them.
   std::string quantization = {};
+  std::string imatrix = {};  // file of an importance matrix, which weighs what that rounding loses; "" = none
   std::uint64_t memory = 0;  // bytes for weights, workspace, and keys and values of a sequence; 0: what is available
   std::string matmul_precision = "auto";  // "auto", "int8x2", "bf16", "f32"
   std::int64_t max_model_len = 0;         // limit of tokens of a sequence, [0, 2^24]; 0 = the model's

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/readable_bytes.h"
 #include "checkpoint/content_key.h"
+#include "model/importance_check.h"
 #include "model/make_spec.h"
 #include "model/memory_plan.h"
 #include "model/quantization_choice.h"
@@ -54,11 +55,9 @@ std::uint64_t planned_weights(const ModelConfig& config, const checkpoint::Check
 // Tokens of the sequence whose keys and values count, where no length is asked for.
 constexpr std::int64_t kPlannedLength = 8192;
 
-}  // namespace
-
-model::LoadQuantization quantization_of(const ModelConfig& config, const checkpoint::Checkpoint& checkpoint,
-                                        const model::ModelSpec& spec, const backend::Backend& backend,
-                                        std::vector<std::string>* table) {
+model::LoadQuantization format_of(const ModelConfig& config, const checkpoint::Checkpoint& checkpoint,
+                                  const model::ModelSpec& spec, const backend::Backend& backend,
+                                  std::vector<std::string>* table) {
   const bool chosen = config.quantization == "auto";
   model::MemoryPlanOptions options{.precision = config.precision(), .kv = config.kv_pages()};
   options.length = config.max_model_len > 0 ? config.max_model_len : std::min(kPlannedLength, spec.context_length);
@@ -93,6 +92,24 @@ model::LoadQuantization quantization_of(const ModelConfig& config, const checkpo
     table->insert(table->begin(), fmt::format("quantization auto, {} of memory", readable(memory)));
   }
   return choices.best->quantization;
+}
+
+}  // namespace
+
+model::LoadQuantization quantization_of(const ModelConfig& config, const checkpoint::Checkpoint& checkpoint,
+                                        const model::ModelSpec& spec, const backend::Backend& backend,
+                                        std::vector<std::string>* table) {
+  model::LoadQuantization quantization = format_of(config, checkpoint, spec, backend, table);
+  if (config.imatrix.empty()) return quantization;
+  if (quantization.linears == nullptr && config.quantization != "auto") {
+    throw_load_error(ErrorCode::kInvalidArgument, "imatrix",
+                     "imatrix is '{}', but {} is {} already: there is nothing to round", config.imatrix,
+                     checkpoint.path, config.quantization);
+  }
+  quantization.importance = std::make_shared<const checkpoint::ImportanceMatrix>(
+      checkpoint::read_importance_matrix(Env::system(), config.imatrix).or_throw());
+  model::check_importance(*quantization.importance, checkpoint, spec).or_throw();
+  return quantization;
 }
 
 LoadedModel load_model(const ModelConfig& config, const std::function<void(double)>& progress,

@@ -30,6 +30,8 @@ struct ModelConfig {
   // What loading makes of weights in f32, f16, bf16 or FP8: one of model::load_quantizations(), "auto" (what fits
   // `memory` with the least error), or the method that the checkpoint has to be of; "" leaves them.
   std::string quantization;
+  // An importance matrix of llama.cpp, by whose means the rounding of `quantization` weighs errors; "" = none.
+  std::string imatrix;
   // Bytes for weights, keys and values of a sequence, and workspace; 0: what is available, which only "auto" looks at.
   std::uint64_t memory = 0;
   std::int64_t max_model_len = 0;  // limit of tokens of a sequence, [0, kMaxModelLength]; 0 = the model's

@@ -70,6 +70,7 @@ Result<ModelConfig> read_config(const api::ModelConfig& config) {
                   .block_size = config.block_size,
                   .matmul_precision = config.matmul_precision,
                   .quantization = config.quantization,
+                  .imatrix = config.imatrix,
                   .memory = config.memory,
                   .max_model_len = config.max_model_len,
                   .packed_cache = config.packed_cache,
