@@ -24,11 +24,11 @@ void check_values(const std::string& path, std::string_view name, std::span<cons
   }
 }
 
-// Sums of squares become means: values are so many runs as there are counts.
+// Sums of squares become means: values are so many runs as there are counts, which are whole numbers.
 void divide(std::span<float> values, std::span<const float> counts) {
   const std::size_t run = values.size() / counts.size();
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const float count = counts[i / run];
+    const float count = std::nearbyint(counts[i / run]);
     values[i] = count > 0.0f ? values[i] / count : 1.0f;
   }
 }

@@ -81,6 +81,9 @@ TEST(ImportanceMatrix, ExpertsHaveCountsOfTheirOwnAndUnseenOnesAreEven) {
                                              {"e.weight.in_sum2", Shape{3, 2}, {8.0f, 2.0f, 0.0f, 0.0f, 5.0f, 6.0f}}}));
   EXPECT_EQ((*matrix).means, (Means{{"e.weight", {4.0f, 1.0f, 1.0f, 1.0f, 5.0f, 6.0f}}}));
   EXPECT_EQ(read_matrix(older_file({older_entry("a", 0, {0.0f, 0.0f})}))->means, (Means{{"a", {1.0f, 1.0f}}}));
+  // A count below a half is none: the largest sum would overflow.
+  EXPECT_EQ(read_matrix(gguf_file({{"a.in_sum2", Shape{1, 1}, {3e38f}}, {"a.counts", Shape{1, 1}, {1e-3f}}}))->means,
+            (Means{{"a", {1.0f}}}));
 }
 
 TEST(ImportanceMatrix, EveryTruncationIsRefused) {
