@@ -54,7 +54,9 @@ def main():
         value = perplexity(*flags)
         out.append(f"| {' '.join(flags) or '(defaults)'} | {value:.4f} | {100 * (value / reference['perplexity'] - 1):+.4f} % |")
     out.append("")
-    (ROOT / "docs/quality.md").write_text("\n".join(out))
+    page = ROOT / "docs/quality.md"
+    _, heading, rounding = page.read_text().partition("## Rounding at load\n")  # bench/rounding/compare.py writes it
+    page.write_text("\n".join([*out, ""]) + heading + rounding if heading else "\n".join(out))
     print("\n".join(out))
 
 

@@ -67,6 +67,11 @@ void ModelFlags::declare_cache(CLI::App& app) {
                      fmt::join(runtime::quantization_names(), ", ")))
       ->envname("MILLRACE_QUANTIZATION")
       ->type_name("{" + fmt::format("{}", fmt::join(runtime::quantization_names(), ",")) + "}|METHOD");
+  app.add_option("--imatrix", imatrix,
+                 "Importance matrix of this model, a file that llama.cpp's imatrix tool wrote: --quantization then "
+                 "rounds so that errors count as large as the inputs they meet")
+      ->envname("MILLRACE_IMATRIX")
+      ->type_name("FILE");
   add_size_option(
       app, "--memory", memory,
       "Max bytes of weights, workspace and a sequence's keys and values, e.g. 8GB; --quantization auto takes "

@@ -25,6 +25,7 @@ struct ModelConfig {
   // "int4-g128", "nf4", "mxfp4", "fp8", "auto" (what fits `memory` with the least error), or a method that the
   // checkpoint has to be of; "" leaves them.
   std::string quantization = {};
+  std::string imatrix = {};        // file of an importance matrix, which weighs what that rounding loses; "" = none
   std::string iq_panels = "auto";  // of GGUF's iq1, iq2 and iq3 weights: "fast", "compact", or what fits
   std::uint64_t memory = 0;  // bytes for weights, workspace, and keys and values of a sequence; 0: what is available
   std::string matmul_precision = "auto";  // "auto", "int8x2", "bf16", "f32"

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "base/checksum.h"
 #include "model/weights/weight_reader.h"
 #include "quant/group_format.h"
 #include "quant/searched_rounding.h"
@@ -37,7 +38,7 @@ constexpr Choice kChoices[] = {
 };
 constexpr std::string_view kOuter = "q8_0";
 // Part of the names under which packed weights are kept: to be raised when rounding changes.
-constexpr int kRoundingVersion = 1;
+constexpr int kRoundingVersion = 2;
 
 // Methods and formats whose weights loading may change.
 bool is_float(std::string_view stored) {
@@ -122,20 +123,49 @@ Result<LoadQuantization> choose_load_quantization(const std::string& name, const
   return LoadQuantization{name, quant::find_any_format(choice->linears), quant::find_any_format(kOuter)};
 }
 
-backend::WeightSource quantized_source(backend::WeightSource source, const QuantFormat* target) {
+namespace {
+
+// What rounding one row takes of the importance of all experts' columns, in the order of the source's columns.
+std::span<const float> of_row(const ColumnImportance& importance, const backend::WeightSource& source,
+                              std::int64_t row) {
+  if (importance == nullptr) return {};
+  const auto cols = static_cast<std::size_t>(source.cols);
+  const std::size_t expert = importance->size() == cols ? 0 : static_cast<std::size_t>(row / source.rows);
+  return std::span(*importance).subspan(expert * cols, cols);
+}
+
+ColumnImportance in_order(const ColumnImportance& importance, const std::vector<std::int32_t>& columns) {
+  if (importance == nullptr || columns.empty()) return importance;
+  std::vector<float> ordered(importance->size());
+  for (std::size_t i = 0; i < ordered.size(); ++i) {
+    const std::size_t column = i % columns.size();
+    ordered[i] = (*importance)[i - column + static_cast<std::size_t>(columns[column])];
+  }
+  return std::make_shared<const std::vector<float>>(std::move(ordered));
+}
+
+}  // namespace
+
+backend::WeightSource quantized_source(backend::WeightSource source, const QuantFormat* target,
+                                       ColumnImportance importance) {
   if (source.format == target) return source;
   backend::WeightSource rounded = source;
   rounded.format = target;
   rounded.name += fmt::format(" as {} (rounding {})", target->name, kRoundingVersion);
-  rounded.read = [source = std::move(source), target](std::int64_t first, std::int64_t count,
-                                                      std::span<std::byte> out) {
+  importance = in_order(importance, source.columns);
+  if (importance != nullptr) {
+    rounded.name += fmt::format(" (importance {:016x})", checksum(std::as_bytes(std::span(*importance))));
+  }
+  rounded.read = [source = std::move(source), target, importance = std::move(importance)](
+                     std::int64_t first, std::int64_t count, std::span<std::byte> out) {
     std::vector<std::byte> stored(static_cast<std::size_t>(count) * source.format->row_bytes(source.cols));
     source.read(first, count, stored);
     std::vector<float> row(static_cast<std::size_t>(source.cols));
     const std::size_t from = source.format->row_bytes(source.cols), to = target->row_bytes(source.cols);
     for (std::size_t r = 0; r < static_cast<std::size_t>(count); ++r) {
       source.format->unpack(stored.data() + r * from, row);
-      quant::pack_searched(*target, row, out.data() + r * to);
+      const auto counts = of_row(importance, source, first + static_cast<std::int64_t>(r));
+      quant::pack_searched(*target, row, counts, out.data() + r * to);
     }
   };
   return rounded;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "base/result.h"
 #include "checkpoint/checkpoint.h"
 #include "model/block.h"
+#include "model/weight_importance.h"
 #include "quant/format.h"
 
 namespace millrace::model {
@@ -17,6 +19,8 @@ struct LoadQuantization {
   std::string name;                             // as asked for: "q4_k"; empty: all weights stay
   const quant::QuantFormat* linears = nullptr;  // null: they stay
   const quant::QuantFormat* outer = nullptr;    // of the embedding and the head, tied or not
+  // What errors of the blocks' weights count; null: nothing is known of the inputs.
+  std::shared_ptr<const checkpoint::ImportanceMatrix> importance = nullptr;
 
   // The format for a weight of a block that is stored as `stored`: another one where its columns are no whole blocks of
   // `linears`, as llama.cpp chooses, and `stored` where none fits or the weight has to stay exact.
@@ -34,6 +38,7 @@ bool is_quantization(std::string_view name);
 Result<LoadQuantization> choose_load_quantization(const std::string& name, const checkpoint::Checkpoint& checkpoint);
 
 // The matrix in another format: rows are rounded as they are read, with searched scales (quant/searched_rounding.h).
-backend::WeightSource quantized_source(backend::WeightSource source, const quant::QuantFormat* target);
+backend::WeightSource quantized_source(backend::WeightSource source, const quant::QuantFormat* target,
+                                       ColumnImportance importance = nullptr);
 
 }  // namespace millrace::model

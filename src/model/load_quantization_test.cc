@@ -121,7 +121,7 @@ TEST(LoadQuantization, SearchedScalesComeNearer) {
     };
     format.pack(x, blocks.data());
     format.unpack(blocks.data(), plain);
-    quant::pack_searched(format, x, blocks.data());
+    quant::pack_searched(format, x, {}, blocks.data());
     format.unpack(blocks.data(), searched);
     EXPECT_LT(error(searched), 0.97 * error(plain)) << name;
   }

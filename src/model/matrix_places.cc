@@ -20,7 +20,7 @@ void add_layer(const ModelSpec& spec, const WeightLoader& loader, std::size_t in
     for (const BlockWeight& weight : block_weights(blocks[b], spec, has)) {
       if (weight.cols == 0) continue;
       const std::string name = named(weight.tensor());
-      places.push_back({fmt::format("{:05}.{:02}.{}", index, b, weight.role), [=](WeightLoader& from) {
+      places.push_back({fmt::format("{:05}.{:02}.{}", index, b, weight.role), name, weight, [=](WeightLoader& from) {
                           return weight.experts > 0 ? from.experts(name, weight) : from.linear(name, weight);
                         }});
     }
@@ -32,7 +32,7 @@ void add_layer(const ModelSpec& spec, const WeightLoader& loader, std::size_t in
 std::vector<MatrixPlace> matrix_places(const ModelSpec& spec, const WeightLoader& loader) {
   std::vector<MatrixPlace> places;
   const auto outer = [&](const std::string& place, const std::string& name) {
-    places.push_back({place, [name, &spec](WeightLoader& from) {
+    places.push_back({place, name + ".weight", {}, [name, &spec](WeightLoader& from) {
                         return from.outer(name + ".weight", spec.vocab_size, spec.embedding_width());
                       }});
   };

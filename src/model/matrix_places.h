@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "model/block.h"
 #include "model/model_spec.h"
 #include "model/weight_loader.h"
 
@@ -11,7 +12,9 @@ namespace millrace::model {
 
 // A matrix that a model multiplies with, by its place in the model, which is the same whatever files it lies in.
 struct MatrixPlace {
-  std::string place;  // "embedding", "head", "00003.01.ffn_down": layer, block, role
+  std::string place;        // "embedding", "head", "00003.01.ffn_down": layer, block, role
+  std::string name;         // of its tensor, as the spec spells it
+  BlockWeight weight = {};  // of a block; of the embedding and the head one without columns
   // Opens it with a loader of files that the spec describes. Throws LoadError.
   std::function<backend::WeightSource(WeightLoader&)> open;
 };

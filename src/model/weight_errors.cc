@@ -63,13 +63,13 @@ std::vector<WeightError> weight_errors(const ModelWeights& model, const ModelWei
   std::map<std::string, MatrixPlace> known;
   for (MatrixPlace& place : matrix_places(reference.spec, other)) known.emplace(place.place, std::move(place));
   std::vector<WeightError> errors;
-  for (const auto& [place, open] : matrix_places(model.spec, own)) {
-    const auto found = known.find(place);
+  for (const MatrixPlace& matrix : matrix_places(model.spec, own)) {
+    const auto found = known.find(matrix.place);
     if (found == known.end()) {
       throw_load_error(ErrorCode::kInvalidArgument, "reference", "{}: the reference has no weight {}",
-                       reference.checkpoint.path, place);
+                       reference.checkpoint.path, matrix.place);
     }
-    errors.push_back(compare(open(own), found->second.open(other)));
+    errors.push_back(compare(matrix.open(own), found->second.open(other)));
   }
   return errors;
 }

@@ -150,7 +150,11 @@ backend::WeightSource WeightLoader::linear(const std::string& name, const BlockW
     source = with_zeros(std::move(source), weight.zero_rows, weight.zero_cols);
   }
   const quant::QuantFormat* target = quantization_.of_weight(weight, source.format);
-  return quantized_source(std::move(source), target);
+  return quantized_source(std::move(source), target, importance(name, weight));
+}
+
+ColumnImportance WeightLoader::importance(const std::string& name, const BlockWeight& weight) const {
+  return quantization_.importance == nullptr ? nullptr : importance_of(*quantization_.importance, name, weight);
 }
 
 backend::WeightSource WeightLoader::outer(const std::string& name, std::int64_t rows, std::int64_t cols) {
@@ -206,7 +210,8 @@ backend::WeightSource WeightLoader::experts(const std::string& name, const Block
     const auto read = [&](std::int64_t row, std::int64_t n, std::span<std::byte> to) { from.read(base + row, n, to); };
     read_rows(read, row_bytes, order, out);
   };
-  return quantized_source(std::move(source), quantization_.of_weight(weight, stored.front()->format));
+  return quantized_source(std::move(source), quantization_.of_weight(weight, stored.front()->format),
+                          importance(name, weight));
 }
 
 std::vector<float> WeightLoader::expert_vectors(const std::string& name, const BlockWeight& weight) {

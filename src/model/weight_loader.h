@@ -64,6 +64,7 @@ class WeightLoader {
   void check_all_used() const;
 
  private:
+  ColumnImportance importance(const std::string& name, const BlockWeight& weight) const;
   // The rows and columns that the file has.
   backend::WeightSource of_file(const std::string& name, const BlockWeight& weight);
   void use(const checkpoint::RawTensor& tensor);

@@ -11,8 +11,6 @@ namespace {
 constexpr int kCandidates = 9, kMiddleCandidate = kCandidates / 2;
 constexpr float kCandidateStep = 0.1f;
 
-float half_rounded(float value) noexcept { return f16_to_f32(f32_to_f16(value)); }
-
 float squared_error(std::span<const float> x, std::span<const float> fitted) noexcept {
   float sum = 0.0f;
   for (std::size_t i = 0; i < x.size(); ++i) sum += (x[i] - fitted[i]) * (x[i] - fitted[i]);
@@ -123,8 +121,8 @@ AffineSuperBlock quantize_affine(std::span<const float> x, int levels) noexcept 
     max_minimum = std::max(max_minimum, fits[s].minimum);
   }
   AffineSuperBlock block;
-  block.d = half_rounded(max_scale / 63.0f);
-  block.dmin = half_rounded(max_minimum / 63.0f);
+  block.d = as_half(max_scale / 63.0f);
+  block.dmin = as_half(max_minimum / 63.0f);
   for (int s = 0; s < 8; ++s) {
     block.sub.scales[s] = static_cast<std::uint8_t>(round_to_step(fits[s].scale, block.d, 0, 63));
     block.sub.minima[s] = static_cast<std::uint8_t>(round_to_step(fits[s].minimum, block.dmin, 0, 63));
@@ -143,6 +141,51 @@ void dequantize_affine(const AffineSuperBlock& block, std::span<float> out) noex
     const float minimum = block.dmin * static_cast<float>(block.sub.minima[s]);
     for (int i = s * 32; i < s * 32 + 32; ++i) out[i] = scale * static_cast<float>(block.codes[i]) - minimum;
   }
+}
+
+namespace {
+
+// 32 bytes hold the nibbles of sub-blocks 2j (low) and 2j + 1 (high).
+void store_nibble_pairs(const AffineSuperBlock& block, std::byte* at) noexcept {
+  for (int i = 0; i < kSuperBlock / 2; ++i) {
+    const int low = i / 32 * 64 + i % 32;
+    at[i] = static_cast<std::byte>((block.codes[low] & 15) | (block.codes[low + 32] & 15) << 4);
+  }
+}
+
+void store_affine_scales(const AffineSuperBlock& block, std::byte* at) noexcept {
+  store_half(at, block.d);
+  store_half(at + 2, block.dmin);
+  store_scales_and_minima(at + 4, block.sub);
+}
+
+}  // namespace
+
+void store_q4_k(const AffineSuperBlock& block, std::byte* at) noexcept {
+  store_affine_scales(block, at);
+  store_nibble_pairs(block, at + 16);
+}
+
+void store_q5_k(const AffineSuperBlock& block, std::byte* at) noexcept {
+  store_affine_scales(block, at);
+  for (int i = 0; i < 32; ++i) {
+    int fifths = 0;  // bit s is of sub-block s
+    for (int s = 0; s < 8; ++s) fifths |= (block.codes[s * 32 + i] >> 4) << s;
+    at[16 + i] = static_cast<std::byte>(fifths);
+  }
+  store_nibble_pairs(block, at + 48);
+}
+
+// Value i of a half (128 values): low nibble in byte i % 64 (its high half from i = 64), then bit pairs, scales, d.
+void store_q6_k(const SignedSuperBlock& block, std::byte* at) noexcept {
+  constexpr int kHighAt = 128, kScalesAt = 192, kScaleAt = 208;
+  std::fill_n(at, kScalesAt, std::byte{0});
+  for (int i = 0; i < kSuperBlock; ++i) {
+    at[i / 128 * 64 + i % 64] |= static_cast<std::byte>((block.codes[i] & 15) << i / 64 % 2 * 4);
+    at[kHighAt + two_bit_byte(i)] |= static_cast<std::byte>(block.codes[i] >> 4 << two_bit_shift(i));
+  }
+  std::memcpy(at + kScalesAt, block.scales.data(), block.scales.size());
+  store_half(at + kScaleAt, block.d);
 }
 
 }  // namespace millrace::quant

@@ -14,6 +14,9 @@ namespace millrace::quant {
 
 inline constexpr int kSuperBlock = 256;
 
+// The value as it is stored in 16 bits.
+inline float as_half(float value) noexcept { return f16_to_f32(f32_to_f16(value)); }
+
 // Fits x ~ scale * q with q in [-levels/2, levels/2 - 1] and a scale of either sign, which it returns; 0 for a block of
 // zeros. It rounds with several candidate scales, refits each by least squares, and keeps the one with the least
 // squared error.
@@ -43,6 +46,17 @@ struct AffineSuperBlock {
 };
 AffineSuperBlock quantize_affine(std::span<const float> x, int levels) noexcept;
 void dequantize_affine(const AffineSuperBlock& block, std::span<float> out) noexcept;
+// Writes a block of q4_k, or of q5_k, which has 32 bytes of fifth bits in front of the nibbles.
+void store_q4_k(const AffineSuperBlock& block, std::byte* at) noexcept;
+void store_q5_k(const AffineSuperBlock& block, std::byte* at) noexcept;
+
+// A super-block of q6_k: value = d * scales[i / 16] * (codes[i] - 32).
+struct SignedSuperBlock {
+  float d = 0.0f;
+  std::array<std::int8_t, 16> scales{};
+  std::array<std::uint8_t, kSuperBlock> codes{};
+};
+void store_q6_k(const SignedSuperBlock& block, std::byte* at) noexcept;
 
 // 256 two-bit fields in 64 bytes, as in q2_k and q3_k: field i is bits 2*(i/32 % 4) of byte 32*(i/128) + i % 32.
 constexpr int two_bit_byte(int i) noexcept { return i / 128 * 32 + i % 32; }

@@ -1,64 +1,110 @@
 #include "quant/searched_rounding.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <vector>
 
 #include "quant/group_format.h"
-#include "quant/k_quant.h"
+#include "quant/rounding_fit.h"
+#include "quant/searched_super_block.h"
 
 namespace millrace::quant {
 namespace {
 
-double squared_error(const QuantFormat& format, std::span<const float> x, const std::byte* block) {
-  float values[256];
-  format.unpack(block, {values, x.size()});
+constexpr std::size_t kLargestBlock = 256;
+constexpr std::size_t kBlockBytes = 512;  // room for a block of any format that is searched
+using Codes = std::array<float, kLargestBlock>;
+
+double weighted_error(const QuantFormat& format, const WeightedValues& block, const std::byte* packed) {
+  std::array<float, kLargestBlock> values;
+  format.unpack(packed, std::span(values).first(block.x.size()));
   double sum = 0.0;
-  for (std::size_t i = 0; i < x.size(); ++i)
-    sum += (static_cast<double>(values[i]) - x[i]) * (static_cast<double>(values[i]) - x[i]);
+  for (std::size_t i = 0; i < block.x.size(); ++i) {
+    const double apart = static_cast<double>(values[i]) - block.x[i];
+    sum += block.weights[i] * apart * apart;
+  }
   return sum;
 }
 
-// Keeps the better of two blocks.
-void keep_better(const QuantFormat& format, std::span<const float> x, const std::byte* candidate, std::byte* best) {
-  if (squared_error(format, x, candidate) < squared_error(format, x, best)) {
-    std::memcpy(best, candidate, static_cast<std::size_t>(format.block_bytes));
+// The block as the format's own rule rounds it, or as the search did, whichever is nearer.
+void keep_better(const QuantFormat& format, const WeightedValues& block, const std::byte* searched, std::byte* out) {
+  format.pack(block.x, out);
+  if (weighted_error(format, block, searched) < weighted_error(format, block, out)) {
+    std::memcpy(out, searched, static_cast<std::size_t>(format.block_bytes));
   }
 }
 
-// q4_0: scale * (code - 8).
-void search_q4_0(const QuantFormat& format, std::span<const float> x, std::byte* block) {
-  std::byte candidate[64];
-  const std::uint16_t bits = f32_to_f16(fit_symmetric(x, 16));
-  const float scale = f16_to_f32(bits);
-  std::memcpy(candidate, &bits, sizeof bits);
-  Codes32 codes;
-  for (int i = 0; i < kBlock32; ++i)
-    codes[static_cast<std::size_t>(i)] =
-        static_cast<std::uint8_t>(round_to_step(x[static_cast<std::size_t>(i)], scale, -8, 7) + 8);
-  store_nibbles(candidate + sizeof bits, codes);
-  keep_better(format, x, candidate, block);
+Codes32 codes_from(const Codes& codes, int zero) noexcept {
+  Codes32 out;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    out[i] = static_cast<std::uint8_t>(codes[i] + static_cast<float>(zero));
+  }
+  return out;
 }
 
-// mxfp4: neighbours of the exponent of the standard's rule. The block's largest values are cut off or spread.
-void search_mxfp4(const QuantFormat& format, std::span<const float> x, std::byte* block) {
-  std::byte candidate[64], first[64];
-  std::memcpy(first, block, static_cast<std::size_t>(format.block_bytes));
-  const int exponent = std::to_integer<int>(first[0]);
-  for (const int other : {exponent - 1, exponent + 1}) {
-    if (other < 0 || other > 254) continue;
-    // Rounds to the levels of that exponent: the format's own rule on values that have it.
+// q4_0, q5_0: scale * (code - middle).
+template <int kBits>
+void search_symmetric(const QuantFormat& format, const WeightedValues& block, std::byte* out) {
+  constexpr int kMiddle = 1 << (kBits - 1);
+  std::byte searched[kBlockBytes];
+  Codes codes;
+  const float scale = as_half(fit_scale(block, -kMiddle, kMiddle - 1));
+  round_line(block, {scale, 0.0f}, -kMiddle, kMiddle - 1, codes.data());
+  const Codes32 stored = codes_from(codes, kMiddle);
+  store_half(searched, scale);
+  if (kBits == 5) store_fifth_bits(searched + 2, stored);
+  store_nibbles(searched + (kBits == 5 ? 6 : 2), stored);
+  keep_better(format, block, searched, out);
+}
+
+// q4_1, q5_1: scale * code + minimum.
+template <int kBits>
+void search_affine_block(const QuantFormat& format, const WeightedValues& block, std::byte* out) {
+  constexpr int kTop = (1 << kBits) - 1;
+  std::byte searched[kBlockBytes];
+  Codes codes;
+  LineFit line = fit_line(block, kTop, Offsets::kAny);
+  line = {as_half(line.scale), as_half(line.offset)};
+  round_line(block, line, 0, kTop, codes.data());
+  const Codes32 stored = codes_from(codes, 0);
+  store_half(searched, line.scale);
+  store_half(searched + 2, line.offset);
+  if (kBits == 5) store_fifth_bits(searched + 4, stored);
+  store_nibbles(searched + (kBits == 5 ? 8 : 4), stored);
+  keep_better(format, block, searched, out);
+}
+
+// mxfp4: the exponent of the standard's rule and its neighbours, with which the largest values are cut off or spread.
+void search_mxfp4(const QuantFormat& format, const WeightedValues& block, std::byte* out) {
+  std::array<std::int8_t, 16> levels;
+  std::copy_n(format.affine.levels, levels.size(), levels.begin());
+  format.pack(block.x, out);
+  const int exponent = std::to_integer<int>(out[0]);
+  double best = weighted_error(format, block, out);
+  for (int other = std::max(0, exponent - 1); other <= std::min(254, exponent + 1); ++other) {
+    std::byte searched[kBlockBytes];
     const float step = half_e8m0_to_f32(static_cast<std::uint8_t>(other));
-    std::array<std::int8_t, 16> levels;
-    std::copy_n(format.affine.levels, 16, levels.begin());
     Codes32 codes;
-    for (std::size_t i = 0; i < codes.size(); ++i) codes[i] = nearest_level(levels, x[i] / step);
-    candidate[0] = static_cast<std::byte>(other);
-    store_nibbles(candidate + 1, codes);
-    keep_better(format, x, candidate, block);
+    for (std::size_t i = 0; i < codes.size(); ++i) codes[i] = nearest_level(levels, block.x[i] / step);
+    searched[0] = static_cast<std::byte>(other);
+    store_nibbles(searched + 1, codes);
+    const double error = weighted_error(format, block, searched);
+    if (!(error < best)) continue;
+    best = error;
+    std::memcpy(out, searched, static_cast<std::size_t>(format.block_bytes));
   }
+}
+
+void search_q4_k(const QuantFormat&, const WeightedValues& block, std::byte* out) {
+  store_q4_k(search_affine(block, 16), out);
+}
+void search_q5_k(const QuantFormat&, const WeightedValues& block, std::byte* out) {
+  store_q5_k(search_affine(block, 32), out);
+}
+void search_q6_k(const QuantFormat&, const WeightedValues& block, std::byte* out) {
+  store_q6_k(search_signed(block), out);
 }
 
 std::uint32_t number_of(DType type, float value) noexcept {
@@ -75,65 +121,102 @@ std::uint8_t nearest_of(std::span<const float, 16> levels, float value) noexcept
   return best;
 }
 
-// Levels: the scale, from 0.8 of the largest magnitude on, with which they come nearest.
-void search_levels(const QuantFormat& format, const GroupSpec& spec, std::span<const float> x, std::byte* block) {
-  std::vector<std::byte> candidate(static_cast<std::size_t>(format.block_bytes));
+void search_levels(const QuantFormat& format, const WeightedValues& block, std::byte* out) {
+  const GroupSpec& spec = *group_spec(format);
   const auto levels = group_levels(spec.codes);
-  float largest = 0.0f;
-  for (const float v : x) largest = std::max(largest, std::fabs(v));
-  std::uint8_t codes[256];
-  for (float part = 0.8f; part < 1.0f && largest > 0.0f; part += 0.04f) {
-    const float scale = part * largest;
-    for (std::size_t i = 0; i < x.size(); ++i) codes[i] = nearest_of(levels, x[i] / scale);
-    store_group(spec, {.scale = number_of(spec.number, scale)}, codes, candidate.data());
-    keep_better(format, x, candidate.data(), block);
-  }
+  const GroupHeader header{.scale = number_of(spec.number, fit_levels(block, levels))};
+  const float scale = stored_number(spec.number, header.scale), inverse = scale == 0.0f ? 0.0f : 1.0f / scale;
+  std::array<std::uint8_t, kLargestBlock> codes;
+  for (std::size_t i = 0; i < block.x.size(); ++i) codes[i] = nearest_of(levels, block.x[i] * inverse);
+  std::byte searched[kBlockBytes];
+  store_group(spec, header, codes.data(), searched);
+  keep_better(format, block, searched, out);
 }
 
-// Integers: symmetric ones by fit_symmetric(), minima by fit_affine().
-void search_integers(const QuantFormat& format, const GroupSpec& spec, std::span<const float> x, std::byte* block) {
-  std::vector<std::byte> candidate(static_cast<std::size_t>(format.block_bytes));
+// Integers: symmetric ones by fit_scale(), the others by fit_line(), whose minimum becomes a zero point where there is
+// one.
+void search_integers(const QuantFormat& format, const WeightedValues& block, std::byte* out) {
+  const GroupSpec& spec = *group_spec(format);
   const int top = (1 << spec.bits) - 1, middle = (top + 1) / 2;
   GroupHeader header;
-  float minimum = 0.0f;
+  LineFit line;
+  int zero = 0;  // the code of 0
   if (spec.offset == GroupOffset::kNone) {
-    header.scale = number_of(spec.number, fit_symmetric(x, top + 1));
+    line.scale = fit_scale(block, -middle, top - middle);
+    zero = middle;
   } else {
-    const SubBlockFit fit = fit_affine(x, top + 1);
-    header = {.scale = number_of(spec.number, fit.scale), .minimum = number_of(spec.number, -fit.minimum)};
-    minimum = stored_number(spec.number, header.minimum);
+    line = fit_line(block, top, spec.offset == GroupOffset::kZeroPoint ? Offsets::kNotPositive : Offsets::kAny);
   }
-  const float scale = stored_number(spec.number, header.scale);
+  header.scale = number_of(spec.number, line.scale);
+  line.scale = stored_number(spec.number, header.scale);
+  if (spec.offset == GroupOffset::kMinimum) {
+    header.minimum = number_of(spec.number, line.offset);
+    line.offset = stored_number(spec.number, header.minimum);
+  }
   if (spec.offset == GroupOffset::kZeroPoint) {
-    header.zero_point = static_cast<std::uint8_t>(round_to_step(-minimum, scale, 0, top));
+    zero = round_to_step(-line.offset, line.scale, 0, top);
+    header.zero_point = static_cast<std::uint8_t>(zero);
+    line.offset = 0.0f;
   }
-  const int zero = spec.offset == GroupOffset::kNone        ? middle
-                   : spec.offset == GroupOffset::kZeroPoint ? header.zero_point
-                                                            : 0;
-  const float shift = spec.offset == GroupOffset::kMinimum ? minimum : 0.0f;
-  std::uint8_t codes[256];
-  for (std::size_t i = 0; i < x.size(); ++i)
-    codes[i] = static_cast<std::uint8_t>(round_to_step(x[i] - shift, scale, -zero, top - zero) + zero);
-  store_group(spec, header, codes, candidate.data());
-  keep_better(format, x, candidate.data(), block);
+  Codes codes;
+  round_line(block, line, -zero, top - zero, codes.data());
+  std::array<std::uint8_t, kLargestBlock> stored;
+  for (std::size_t i = 0; i < block.x.size(); ++i) {
+    stored[i] = static_cast<std::uint8_t>(codes[i] + static_cast<float>(zero));
+  }
+  std::byte searched[kBlockBytes];
+  store_group(spec, header, stored.data(), searched);
+  keep_better(format, block, searched, out);
+}
+
+using Search = void (*)(const QuantFormat&, const WeightedValues&, std::byte*);
+constexpr struct {
+  std::string_view name;
+  Search search;
+} kSearches[] = {
+    {"q4_0", search_symmetric<4>},
+    {"q5_0", search_symmetric<5>},
+    {"q4_1", search_affine_block<4>},
+    {"q5_1", search_affine_block<5>},
+    {"q4_k", search_q4_k},
+    {"q5_k", search_q5_k},
+    {"q6_k", search_q6_k},
+    {"mxfp4", search_mxfp4},
+};
+
+// Null: it is packed by its own rule.
+Search search_of(const QuantFormat& format) noexcept {
+  if (const GroupSpec* spec = group_spec(format)) {
+    if (spec->bits == 8) return nullptr;
+    return spec->codes == GroupCodes::kInteger ? search_integers : search_levels;
+  }
+  for (const auto& [name, search] : kSearches) {
+    if (name == format.name) return search;
+  }
+  return nullptr;
+}
+
+// The importance of a block's values relative to the largest, so that no sum of squares overflows or vanishes.
+void weigh(std::span<const float> importance, std::span<float> weights) noexcept {
+  const float largest = importance.empty() ? 0.0f : std::ranges::max(importance);
+  if (largest > 0.0f) {
+    std::ranges::transform(importance, weights.begin(), [&](float one) { return one / largest; });
+  } else {
+    std::ranges::fill(weights, 1.0f);
+  }
 }
 
 }  // namespace
 
-void pack_searched(const QuantFormat& format, std::span<const float> in, std::byte* blocks) {
-  format.pack(in, blocks);
-  const GroupSpec* spec = group_spec(format);
+void pack_searched(const QuantFormat& format, std::span<const float> in, std::span<const float> importance,
+                   std::byte* blocks) {
+  const Search search = search_of(format);
+  if (search == nullptr) return format.pack(in, blocks);
   const auto values = static_cast<std::size_t>(format.block_values);
+  std::array<float, kLargestBlock> weights;
   for (std::size_t at = 0; at < in.size(); at += values, blocks += format.block_bytes) {
-    const auto x = in.subspan(at, values);
-    if (format.name == "q4_0") search_q4_0(format, x, blocks);
-    if (format.name == "mxfp4") search_mxfp4(format, x, blocks);
-    if (spec == nullptr || spec->bits == 8) continue;
-    if (spec->codes == GroupCodes::kInteger) {
-      search_integers(format, *spec, x, blocks);
-    } else {
-      search_levels(format, *spec, x, blocks);
-    }
+    weigh(importance.empty() ? importance : importance.subspan(at, values), std::span(weights).first(values));
+    search(format, {in.subspan(at, values), std::span(weights).first(values)}, blocks);
   }
 }
 

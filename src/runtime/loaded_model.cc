@@ -7,6 +7,8 @@
 #include "base/cpu.h"
 #include "base/log.h"
 #include "base/readable_bytes.h"
+#include "checkpoint/content_key.h"
+#include "model/importance_check.h"
 #include "model/make_spec.h"
 #include "model/memory_plan.h"
 #include "model/quantization_choice.h"
@@ -72,26 +74,9 @@ std::uint64_t memory_for(const ModelConfig& config) {
   return config.memory > 0 ? config.memory : static_cast<std::uint64_t>(cpu_info().memory_available_bytes);
 }
 
-}  // namespace
-
-std::string panels_of(const ModelConfig& config, const model::CheckpointWeights& weights, const model::ModelSpec& spec,
-                      const backend::Backend& backend) {
-  if (config.iq_panels != "auto") return config.iq_panels;
-  ModelConfig compact = config;
-  compact.iq_panels = "compact";
-  const model::MemoryPlanOptions options = plan_options(config, spec);
-  const std::uint64_t fast = model::plan_memory(weights, spec, backend, options).total();
-  if (fast <= memory_for(config)) return "fast";
-  const std::uint64_t small = model::plan_memory(weights, spec, *compact.make_backend(1), options).total();
-  if (small == fast) return "fast";
-  log::info("iq-panels auto: compact, which takes {} instead of {}, of {}", readable_bytes(static_cast<double>(small)),
-            readable_bytes(static_cast<double>(fast)), readable_bytes(static_cast<double>(memory_for(config))));
-  return "compact";
-}
-
-model::LoadQuantization quantization_of(const ModelConfig& config, const checkpoint::Checkpoint& checkpoint,
-                                        const model::ModelSpec& spec, const backend::Backend& backend,
-                                        std::vector<std::string>* table) {
+model::LoadQuantization format_of(const ModelConfig& config, const checkpoint::Checkpoint& checkpoint,
+                                  const model::ModelSpec& spec, const backend::Backend& backend,
+                                  std::vector<std::string>* table) {
   const bool chosen = config.quantization == "auto";
   model::MemoryPlanOptions options = plan_options(config, spec);
   const auto readable = [](std::uint64_t bytes) { return readable_bytes(static_cast<double>(bytes)); };
@@ -123,6 +108,39 @@ model::LoadQuantization quantization_of(const ModelConfig& config, const checkpo
     table->insert(table->begin(), fmt::format("quantization auto, {} of memory", readable(memory)));
   }
   return choices.best->quantization;
+}
+
+}  // namespace
+
+std::string panels_of(const ModelConfig& config, const model::CheckpointWeights& weights, const model::ModelSpec& spec,
+                      const backend::Backend& backend) {
+  if (config.iq_panels != "auto") return config.iq_panels;
+  ModelConfig compact = config;
+  compact.iq_panels = "compact";
+  const model::MemoryPlanOptions options = plan_options(config, spec);
+  const std::uint64_t fast = model::plan_memory(weights, spec, backend, options).total();
+  if (fast <= memory_for(config)) return "fast";
+  const std::uint64_t small = model::plan_memory(weights, spec, *compact.make_backend(1), options).total();
+  if (small == fast) return "fast";
+  log::info("iq-panels auto: compact, which takes {} instead of {}, of {}", readable_bytes(static_cast<double>(small)),
+            readable_bytes(static_cast<double>(fast)), readable_bytes(static_cast<double>(memory_for(config))));
+  return "compact";
+}
+
+model::LoadQuantization quantization_of(const ModelConfig& config, const checkpoint::Checkpoint& checkpoint,
+                                        const model::ModelSpec& spec, const backend::Backend& backend,
+                                        std::vector<std::string>* table) {
+  model::LoadQuantization quantization = format_of(config, checkpoint, spec, backend, table);
+  if (config.imatrix.empty()) return quantization;
+  if (quantization.linears == nullptr && config.quantization != "auto") {
+    throw_load_error(ErrorCode::kInvalidArgument, "imatrix",
+                     "imatrix is '{}', but {} is {} already: there is nothing to round", config.imatrix,
+                     checkpoint.path, config.quantization);
+  }
+  quantization.importance = std::make_shared<const checkpoint::ImportanceMatrix>(
+      checkpoint::read_importance_matrix(Env::system(), config.imatrix).or_throw());
+  model::check_importance(*quantization.importance, checkpoint, spec).or_throw();
+  return quantization;
 }
 
 LoadedModel load_model(const ModelConfig& config, const std::function<void(double)>& progress,

@@ -134,6 +134,12 @@ Result<void> ModelConfig::validate() const {
       !fine) {
     return fine;
   }
+  if (!imatrix.empty() && quantization.empty()) {
+    return make_error(ErrorCode::kInvalidArgument, "imatrix",
+                      "imatrix is '{}', but quantization is not given: an importance matrix weighs the errors of "
+                      "rounding to it",
+                      imatrix);
+  }
   const auto pages = pages_of(*this);
   return pages ? Result<void>() : pages.error();
 }

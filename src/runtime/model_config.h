@@ -32,6 +32,8 @@ struct ModelConfig {
   std::string quantization;
   // backend::IqPanels of i-quants: "fast", "compact", or "auto": fast where they fit `memory`.
   std::string iq_panels = "auto";
+  // An importance matrix of llama.cpp, by whose means the rounding of `quantization` weighs errors; "" = none.
+  std::string imatrix;
   // Bytes for weights, keys and values of a sequence, and workspace; 0: what is available, which only the two "auto"
   // look at.
   std::uint64_t memory = 0;

@@ -31,6 +31,7 @@ std::uint64_t speculation_bytes(const SpeculationConfig& speculation, const Mode
     const auto files = checkpoint::open_checkpoint(Env::system(), speculation.model).or_throw();
     ModelConfig of_draft = config;  // whose weights stay as they are stored
     of_draft.quantization.clear();
+    of_draft.imatrix.clear();
     of_draft.memory = 0;
     bytes += planned_bytes(*files, of_draft, backend, tokens, 0);
   }

@@ -1,6 +1,7 @@
-"""Writes the seed files of corpus/{gguf,safetensors,torch_file,hf_config,jinja_*}: small good files to start from. Needs gguf, safetensors, numpy, jinja2."""
+"""Writes the seed files of corpus/{gguf,imatrix,safetensors,torch_file,hf_config,jinja_*}: small good files to start from. Needs gguf, safetensors, numpy, jinja2."""
 import json
 import pathlib
+import struct
 import sys
 import zipfile
 
@@ -53,6 +54,25 @@ def yarn(writer):
     writer.add_custom_alignment(64)
 
 
+def write_imatrices(to):
+    """Both forms: two matrices, one of two experts of which the second saw nothing."""
+    writer = gguf.GGUFWriter(to / "experts.gguf", "")
+    writer.add_type("imatrix")
+    writer.add_array("imatrix.datasets", ["a.txt"])
+    writer.add_uint32("imatrix.chunk_count", 1)
+    writer.add_uint32("imatrix.chunk_size", 4)
+    for name, sums, counts in (("blk.0.attn_q.weight", [[1, 2, 3, 4]], [[4]]), ("blk.0.ffn_up_exps.weight", [[1, 2], [0, 0]], [[4], [0]])):
+        writer.add_tensor(f"{name}.in_sum2", np.array(sums, np.float32))
+        writer.add_tensor(f"{name}.counts", np.array(counts, np.float32))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    entry = lambda name, values: struct.pack("<i", len(name)) + name + struct.pack("<ii", 2, len(values)) + struct.pack(f"<{len(values)}f", *values)
+    older = struct.pack("<i", 2) + entry(b"blk.0.attn_q.weight", [1, 2, 3, 4]) + entry(b"output.weight", [5, 6])
+    (to / "older.dat").write_bytes(older + struct.pack("<ii", 2, 5) + b"a.txt")
+
+
 LLAMA = {
     "architectures": ["LlamaForCausalLM"], "vocab_size": 8, "hidden_size": 16, "num_hidden_layers": 4, "num_attention_heads": 4,
     "num_key_value_heads": 2, "intermediate_size": 24, "max_position_embeddings": 64, "rms_norm_eps": 1e-6, "eos_token_id": [1, 2],
@@ -67,6 +87,7 @@ GPT2 = {"architectures": ["GPT2LMHeadModel"], "vocab_size": 8, "n_embd": 16, "n_
 
 write_gguf(folder("gguf") / "llama.gguf", "llama")
 write_gguf(folder("gguf") / "yarn.gguf", "qwen2", yarn)
+write_imatrices(folder("imatrix"))
 save_file({"a": np.zeros((2, 3), np.float32), "b": np.zeros(4, np.float16)}, folder("safetensors") / "two.safetensors",
           metadata={"format": "pt"})
 save_file({"s": np.array(1, np.float32)}, folder("safetensors") / "scalar.safetensors")

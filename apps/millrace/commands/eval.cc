@@ -27,6 +27,7 @@ LoadedModel load_reference(const EvalFlags& flags) {
   ModelFlags exact = flags.model;
   exact.model = flags.reference;
   exact.quantization.clear();
+  exact.imatrix.clear();
   exact.memory = 0;
   exact.matmul_precision = exact.kv_cache_dtype = "f32";
   return load_model(exact);

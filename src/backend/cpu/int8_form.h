@@ -45,9 +45,9 @@ constexpr Int8Form compact_form(const quant::QuantFormat& format) noexcept {
   return form;
 }
 
-// Whether the kernel of a form multiplies whole blocks as integers (ActivationType::kInt8Block): where that was measured
-// to be faster. On AVX2 q4_k gains a fifth; codes of more bits leave too little room in words, and with AVX-512 the
-// multiplication by a scale costs what it saves.
+// Whether the kernel of a form multiplies whole blocks as integers (ActivationType::kInt8Block): where that was
+// measured to be faster. On AVX2 q4_k gains a fifth; codes of more bits leave too little room in words, and with
+// AVX-512 the multiplication by a scale costs what it saves.
 constexpr bool in_blocks(const Int8Form& form) noexcept {
   return form.scales == quant::AffineForm::Scales::kProduct && form.has_min && form.scale_group == kGroup &&
          form.bits == 4 && form.block_groups == kBlockGroups;

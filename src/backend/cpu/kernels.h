@@ -45,15 +45,15 @@ struct alignas(16) Int8Group {
   std::int8_t codes[kGroup];
   float scale;
   union {
-    // kInt8, kInt8Row: minus the sum of the codes that share the scale, where dot products with weights that have a zero
-    // point start.
+    // kInt8, kInt8Row: minus the sum of the codes that share the scale, where dot products with weights that have a
+    // zero point start.
     std::int32_t minus_sum;
     std::int16_t multiplier[2];  // kInt8Block: the same number twice
   };
   union {
     std::int32_t minus_half_sum[2];  // kInt8: minus_sum of the first and of the second 16 codes
-    // kInt8Block: minus the multiplier times the sum of the codes, of the group and of the one behind it among the 8; of
-    // the last one 0.
+    // kInt8Block: minus the multiplier times the sum of the codes, of the group and of the one behind it among the 8;
+    // of the last one 0.
     std::int16_t minus_sums[2];
   };
 };
@@ -163,8 +163,7 @@ struct KernelSet {
   void (*to_f16)(const float* x, std::int64_t n, std::uint16_t* out) = nullptr;
   void (*to_int8)(const float* x, std::int64_t n, std::int8_t* codes, float* scale) = nullptr;
   // Quantizes x [k] to an int8 type; group g is written to groups[g * step]. k: whole groups, or blocks of them.
-  void (*quantize)(const float* x, std::int64_t k, ActivationType type, Int8Group* groups,
-                   std::int64_t step) = nullptr;
+  void (*quantize)(const float* x, std::int64_t k, ActivationType type, Int8Group* groups, std::int64_t step) = nullptr;
   // Quantizes what quantize() left of x, x - scale * code.
   void (*quantize_remainder)(const float* x, std::int64_t k, ActivationType type, const Int8Group* groups,
                              Int8Group* left, std::int64_t step) = nullptr;

@@ -25,7 +25,8 @@ struct RunOptions {
 };
 
 // Packs the first `outputs` rows of the weight, runs the kernel, and checks that it wrote nothing beside its outputs.
-std::vector<float> run(const LinearCase& c, const LinearWeight& weight, const LinearInput& input, const RunOptions& options = {}) {
+std::vector<float> run(const LinearCase& c, const LinearWeight& weight, const LinearInput& input,
+                       const RunOptions& options = {}) {
   const std::int64_t panels = (options.outputs + kPanelRows - 1) / kPanelRows;
   const std::size_t panel_bytes = c.kernel->panel_bytes(*c.format, weight.k), row_bytes = c.format->row_bytes(weight.k);
   Buffer packed = Buffer::allocate(static_cast<std::size_t>(panels) * panel_bytes).or_throw();

@@ -30,7 +30,8 @@ void pack_row_scaled(const quant::QuantFormat& format, const std::byte* rows, in
     for (std::int64_t g = 0; g < k / kGroup; ++g, block += kRowBlockBytes) {
       std::byte* group = codes + static_cast<std::size_t>(g) * kGroupBytes;
       for (int i = 0; i < kGroup; ++i) {
-        group[code_at(r, i / 4) + static_cast<std::size_t>(i % 4)] = block[kRowScaleBytes + static_cast<std::size_t>(i)];
+        group[code_at(r, i / 4) + static_cast<std::size_t>(i % 4)] =
+            block[kRowScaleBytes + static_cast<std::size_t>(i)];
       }
     }
   }

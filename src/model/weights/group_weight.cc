@@ -133,7 +133,8 @@ class GroupWeight final : public StoredWeight {
   quant::GroupHeader header_of(std::int64_t row, std::size_t block) const noexcept {
     const std::size_t at = static_cast<std::size_t>(row * matrix_.groups) + group_of(block);
     quant::GroupHeader header{.scale = numbers_.scales[at]};
-    if (format->row_scaled) header.scale = std::bit_cast<std::uint32_t>(quant::stored_number(scales_type_, header.scale));
+    if (format->row_scaled)
+      header.scale = std::bit_cast<std::uint32_t>(quant::stored_number(scales_type_, header.scale));
     if (!numbers_.minima.empty()) header.minimum = numbers_.minima[at];
     if (!numbers_.zero_points.empty()) header.zero_point = numbers_.zero_points[at];
     return header;
@@ -165,7 +166,7 @@ class GroupWeight final : public StoredWeight {
 
   StoredTensors stored_;
   GroupMatrix matrix_;
-  bool as_values_ = false;            // in f32
+  bool as_values_ = false;           // in f32
   DType scales_type_ = DType::kF32;  // as stored
   mutable std::once_flag loaded_;
   mutable GroupNumbers numbers_;

@@ -7,15 +7,16 @@
 namespace millrace::quant::formats {
 namespace {
 
-// value = scale * (q - 128): as int8_g32_f32 (group_format.h), but all blocks of a row have the same scale, so that products
-// of a row stay integers to their end. No file holds it: W8A8 checkpoints have the scales apart.
+// value = scale * (q - 128): as int8_g32_f32 (group_format.h), but all blocks of a row have the same scale, so that
+// products of a row stay integers to their end. No file holds it: W8A8 checkpoints have the scales apart.
 constexpr int kValues = 32, kBytes = 4 + kValues;
 constexpr float kZero = 128.0f;
 
 void unpack_block(const std::byte* block, std::span<float> out) noexcept {
   float scale;
   std::memcpy(&scale, block, sizeof scale);
-  for (int i = 0; i < kValues; ++i) out[i] = scale * (static_cast<float>(std::to_integer<std::uint8_t>(block[4 + i])) - kZero);
+  for (int i = 0; i < kValues; ++i)
+    out[i] = scale * (static_cast<float>(std::to_integer<std::uint8_t>(block[4 + i])) - kZero);
 }
 
 void pack(std::span<const float> row, std::byte* blocks) noexcept {

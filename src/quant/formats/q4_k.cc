@@ -18,16 +18,7 @@ void unpack_block(const std::byte* block, std::span<float> out) noexcept {
   dequantize_affine(values, out);
 }
 
-void pack_block(std::span<const float> x, std::byte* block) noexcept {
-  const AffineSuperBlock values = quantize_affine(x, 16);
-  store_half(block, values.d);
-  store_half(block + 2, values.dmin);
-  store_scales_and_minima(block + 4, values.sub);
-  for (int i = 0; i < 128; ++i) {
-    const int low = i / 32 * 64 + i % 32;
-    block[16 + i] = static_cast<std::byte>(values.codes[low] | values.codes[low + 32] << 4);
-  }
-}
+void pack_block(std::span<const float> x, std::byte* block) noexcept { store_q4_k(quantize_affine(x, 16), block); }
 
 void decompose(const std::byte* block, AffineBlock& out) noexcept {
   out.scale = load_bits(block);

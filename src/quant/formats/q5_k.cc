@@ -19,21 +19,7 @@ void unpack_block(const std::byte* block, std::span<float> out) noexcept {
   dequantize_affine(values, out);
 }
 
-void pack_block(std::span<const float> x, std::byte* block) noexcept {
-  const AffineSuperBlock values = quantize_affine(x, 32);
-  store_half(block, values.d);
-  store_half(block + 2, values.dmin);
-  store_scales_and_minima(block + 4, values.sub);
-  for (int l = 0; l < 32; ++l) {
-    int fifths = 0;
-    for (int s = 0; s < 8; ++s) fifths |= (values.codes[s * 32 + l] >> 4) << s;
-    block[16 + l] = static_cast<std::byte>(fifths);
-  }
-  for (int i = 0; i < 128; ++i) {
-    const int low = i / 32 * 64 + i % 32;
-    block[48 + i] = static_cast<std::byte>((values.codes[low] & 15) | (values.codes[low + 32] & 15) << 4);
-  }
-}
+void pack_block(std::span<const float> x, std::byte* block) noexcept { store_q5_k(quantize_affine(x, 32), block); }
 
 void decompose(const std::byte* block, AffineBlock& out) noexcept {
   out.scale = load_bits(block);

@@ -30,16 +30,14 @@ void pack_block(std::span<const float> x, std::byte* block) noexcept {
     scales[s] = fit_symmetric(x.subspan(static_cast<std::size_t>(s) * 16, 16), 64);
     if (std::fabs(scales[s]) > std::fabs(extreme)) extreme = scales[s];
   }
-  std::fill_n(block, kBytes, std::byte{0});
-  store_half(block + kScaleAt, extreme / -128.0f);
-  const float d = load_half(block + kScaleAt);
+  SignedSuperBlock packed{.d = f16_to_f32(f32_to_f16(extreme / -128.0f))};
   for (int i = 0; i < kSuperBlock; ++i) {
-    const int scale = round_to_step(scales[i / 16], d, -128, 127);
-    block[kScalesAt + i / 16] = static_cast<std::byte>(scale);
-    const int q = round_to_step(x[i], d * static_cast<float>(scale), -32, 31) + 32;
-    block[low_byte(i)] |= static_cast<std::byte>((q & 15) << low_shift(i));
-    block[kHighAt + two_bit_byte(i)] |= static_cast<std::byte>((q >> 4) << two_bit_shift(i));
+    const int scale = round_to_step(scales[i / 16], packed.d, -128, 127);
+    packed.scales[i / 16] = static_cast<std::int8_t>(scale);
+    packed.codes[i] =
+        static_cast<std::uint8_t>(round_to_step(x[i], packed.d * static_cast<float>(scale), -32, 31) + 32);
   }
+  store_q6_k(packed, block);
 }
 
 void decompose(const std::byte* block, AffineBlock& out) noexcept {

@@ -71,6 +71,7 @@ Result<ModelConfig> read_config(const api::ModelConfig& config) {
                   .matmul_precision = config.matmul_precision,
                   .quantization = config.quantization,
                   .iq_panels = config.iq_panels,
+                  .imatrix = config.imatrix,
                   .memory = config.memory,
                   .max_model_len = config.max_model_len,
                   .packed_cache = config.packed_cache,

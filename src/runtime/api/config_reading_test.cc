@@ -22,6 +22,8 @@ TEST(ConfigReading, PublicDefaultsAreThoseOfTheRuntime) {
   EXPECT_EQ(model.block_size, models_own.block_size);
   EXPECT_EQ(model.matmul_precision, models_own.matmul_precision);
   EXPECT_EQ(model.max_model_len, models_own.max_model_len);
+  EXPECT_EQ(model.quantization, models_own.quantization);
+  EXPECT_EQ(model.imatrix, models_own.imatrix);
   EXPECT_EQ(model.packed_cache, models_own.packed_cache);
   EXPECT_EQ(model.packed_cache_limit, models_own.packed_cache_limit);
   const EngineConfig engine = read_config(api::EngineConfig()).or_throw(), own;

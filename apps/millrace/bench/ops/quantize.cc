@@ -25,7 +25,8 @@ void quantize_cases(const KernelSizes& sizes, const KernelContext& context,
           std::make_shared<std::vector<backend::cpu::Int8Group>>(static_cast<std::size_t>(rows * shape.k / kGroup));
       c.run = [&rows_of, &x, rows, k = shape.k, groups] {
         rows_of.run(rows, [&](std::int64_t r) {
-          rows_of.kernels().quantize(floats(x) + r * k, k, backend::cpu::ActivationType::kInt8, groups->data() + r * (k / kGroup), 1);
+          rows_of.kernels().quantize(floats(x) + r * k, k, backend::cpu::ActivationType::kInt8,
+                                     groups->data() + r * (k / kGroup), 1);
         });
       };
       visit(std::move(c));

@@ -14,8 +14,8 @@
 #include "backend/cpu/testing/reference.h"
 #include "quant/group_format.h"
 
-// For tests of linear kernels: every kernel of every instruction set with every format it takes, weights of each format,
-// and activations in each form.
+// For tests of linear kernels: every kernel of every instruction set with every format it takes, weights of each
+// format, and activations in each form.
 
 namespace millrace::backend::cpu {
 
