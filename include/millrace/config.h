@@ -22,7 +22,7 @@ struct ModelConfig {
   std::string kv_layout = "paged32";  // "paged32", "token", "vector16"
   std::int64_t block_size = 0;        // tokens of a page, [0, 1024]; 0 = the layout's default
   // What loading makes of weights in f32, f16, bf16 or FP8: "q8_0", "q6_k", "q5_k", "q4_k", "q4_0", "q4_1", "int4-g64",
-  // "int4-g128", "nf4", "mxfp4", "fp8", "auto" (what fits `memory` with the least error), or a method that the
+  // "int4-g128", "w8a8", "nf4", "mxfp4", "fp8", "auto" (what fits `memory` with the least error), or a method that the
   // checkpoint has to be of; "" leaves them.
   std::string quantization = {};
   std::string imatrix = {};        // file of an importance matrix, which weighs what that rounding loses; "" = none

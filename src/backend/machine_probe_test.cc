@@ -21,10 +21,10 @@ TEST(Arithmetic, IsWhatTheKernelOfEachFormatAndInstructionSetMultipliesWith) {
       const auto linear = cpu->make_linear({source}, backend::MatmulPrecision::kAuto);
       const auto* packed = dynamic_cast<const backend::cpu::PackedLinear*>(linear.get());
       ASSERT_NE(packed, nullptr);
-      const Arithmetic expected =
-          packed->activation_form().wants(backend::cpu::ActivationType::kInt8)   ? Arithmetic::kInt8
-          : packed->activation_form().wants(backend::cpu::ActivationType::kBf16) ? Arithmetic::kBf16
-                                                                                 : Arithmetic::kF32;
+      const Arithmetic expected = packed->activation_form().wants_int8() ? Arithmetic::kInt8
+                                  : packed->activation_form().wants(backend::cpu::ActivationType::kBf16)
+                                      ? Arithmetic::kBf16
+                                      : Arithmetic::kF32;
       EXPECT_EQ(arithmetic_of(linear->description()), expected) << linear->description();
     }
   }

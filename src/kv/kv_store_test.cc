@@ -165,7 +165,8 @@ TEST_F(KvStoreTest, AStoreOfLayersWithAWindowAlone) {
   store_.copy(0, 1);
 }
 
-// A token takes its key and its value, each padded for itself, and in i8 two scales, in every layout.
+// A token takes its key and its value, each padded for itself, and in int8 a scale for each 128 numbers of either, in
+// every layout.
 TEST_F(KvStoreTest, APageIsAsLargeAsItsKeysAndItsValues) {
   constexpr std::int64_t kBlock = 64;
   const auto page_bytes = [&](std::int64_t key_dim, std::int64_t value_dim, std::string_view encoding,
@@ -178,9 +179,10 @@ TEST_F(KvStoreTest, APageIsAsLargeAsItsKeysAndItsValues) {
   for (const std::string_view layout : {"paged32", "token", "vector16"}) {
     for (const auto& [encoding, size] :
          {std::pair<std::string_view, std::size_t>{"f32", 4}, {"f16", 2}, {"bf16", 2}, {"int8", 1}}) {
-      const std::size_t scales = size == 1 ? 8 : 0;
-      const auto of = [&, bytes = size](std::size_t dims) { return 3 * kBlock * (dims * bytes + scales); };
-      EXPECT_EQ(page_bytes(192, 128, encoding, layout), of(192 + 128)) << layout << " " << encoding;
+      const auto of = [&, bytes = size](std::size_t dims, std::size_t scales = 2) {
+        return 3 * kBlock * (dims * bytes + (bytes == 1 ? scales * sizeof(float) : 0));
+      };
+      EXPECT_EQ(page_bytes(192, 128, encoding, layout), of(192 + 128, 3)) << layout << " " << encoding;
       EXPECT_EQ(page_bytes(64, 96, encoding, layout), of(64 + 96)) << layout << " " << encoding;
       EXPECT_EQ(page_bytes(20, 12, encoding, layout), of(32 + 16)) << layout << " " << encoding;
       EXPECT_EQ(page_bytes(100, 100, encoding, layout), of(112 + 112)) << layout << " " << encoding;

@@ -52,8 +52,9 @@ TEST_P(LoadedAs, LosesWhatItsBitsSay) {
   // A tiny model of random weights loses much more than a real one. K-quants become 5 bits here: 32 columns are no
   // block.
   const std::map<std::string_view, double> bounds = {
-      {"q8_0", 0.05}, {"q6_k", 0.05}, {"q5_k", 0.3},     {"q4_k", 0.3},      {"q4_0", 0.6}, {"q4_1", 0.5},
-      {"nf4", 0.5},   {"mxfp4", 0.7}, {"int4-g64", 0.6}, {"int4-g128", 0.6}, {"fp8", 0.2}};
+      {"q8_0", 0.05},    {"w8a8", 0.05},     {"int8", 0.05}, {"q6_k", 0.05}, {"q5_k", 0.3},
+      {"q4_k", 0.3},     {"q4_0", 0.6},      {"q4_1", 0.5},  {"nf4", 0.5},   {"mxfp4", 0.7},
+      {"int4-g64", 0.6}, {"int4-g128", 0.6}, {"fp8", 0.2}};
   const double most = bounds.at(GetParam());
   EXPECT_LE(error(), most);
   EXPECT_GE(error(), 1e-4) << "nothing was rounded";
@@ -68,6 +69,28 @@ TEST_P(LoadedAs, IsPlannedAsItIsPackedAndSmaller) {
                                       runner.backend(), {.quantization = quantization, .length = 48});
   EXPECT_EQ(plan.weights, runner.transformer().weight_bytes());
   EXPECT_LT(plan.weights, plain.transformer().weight_bytes());
+}
+
+// Alone or beside others, in steps of any size, on any number of threads and any instruction set.
+TEST_P(LoadedAs, StepsAndThreadsChangeNoBit) {
+  const fs::path folder = golden_folder("tiny/llama");
+  const std::vector<std::int32_t> tokens = read_golden(folder).tokens;
+  const auto checkpoint = checkpoint::open_checkpoint(Env::system(), folder).or_throw();
+  TestRunner::Options options{
+      .kv = "bf16",
+      .max_length = std::ssize(tokens),
+      .quantization = choose_load_quantization(std::string(GetParam()), *checkpoint).or_throw()};
+  const std::vector<float> whole = TestRunner(folder, options).run_whole(tokens);
+  std::vector<std::vector<TestRunner::Chunk>> steps;
+  for (std::int64_t left = std::ssize(tokens), n = 1; left > 0; left -= n, n = std::min(left, n + 1)) {
+    steps.push_back({{0, n}, {1, n}});
+  }
+  for (const int threads : {1, 3}) {
+    options.threads = threads;
+    EXPECT_EQ(TestRunner(folder, options).run({tokens, tokens}, steps)[0], whole) << threads << " threads";
+  }
+  options.isa = "scalar";
+  EXPECT_EQ(TestRunner(folder, options).run_whole(tokens), whole);
 }
 
 std::string format_name(const testing::TestParamInfo<std::string_view>& info) {

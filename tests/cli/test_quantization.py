@@ -24,7 +24,7 @@ def evaluate(millrace, model, text_file, *more):
 
 def test_fewer_bits_lose_more(millrace, bf16, text_file):
     divergence = {}
-    for name in ("q8_0", "q6_k", "q4_k", "int4-g64", "nf4", "fp8"):
+    for name in ("q8_0", "w8a8", "q6_k", "q4_k", "int4-g64", "nf4", "fp8"):
         figures = evaluate(millrace, bf16, text_file, "--quantization", name, "--reference", bf16, "--weights")
         divergence[name] = figures["kld"]["mean"]
         worst = max(figures["weights"], key=lambda one: one["relative"])
