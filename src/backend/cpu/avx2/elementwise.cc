@@ -8,6 +8,7 @@ namespace {
 #include "backend/cpu/vec/avx2.inc"
 #include "backend/cpu/body/math.inc"
 #include "backend/cpu/body/elementwise.inc"
+#include "backend/cpu/body/quantize.inc"
 #include "backend/cpu/target_end.inc"
 #include "backend/cpu/body/elementwise_set.inc"
 }  // namespace

@@ -6,6 +6,7 @@ namespace {
 #include "backend/cpu/vec/scalar.inc"
 #include "backend/cpu/body/math.inc"
 #include "backend/cpu/body/elementwise.inc"
+#include "backend/cpu/body/quantize.inc"
 #include "backend/cpu/body/elementwise_set.inc"
 }  // namespace
 
