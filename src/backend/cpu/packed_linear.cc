@@ -30,6 +30,10 @@ const LinearKernel& choose_kernel(const KernelSet& kernels, const quant::QuantFo
 // Of the panels in files of packed weights: to be raised with every change of pack_*.cc.
 constexpr int kLayoutVersion = 3;
 
+// An output counts as moved if the second term changes it by more than this share. One scale for a row moves most
+// outputs by more than one for each group does, which is what W8A8 is; only what is far beyond counts there.
+constexpr float kMoved = 1.0f / 64.0f, kMovedOfRows = 1.0f / 16.0f;
+
 constexpr std::int64_t kInt8x2Panels = 2;
 constexpr std::int64_t kPanelsPerRead = 8;  // 128 rows a read: large enough for pread, small enough to stay in cache
 
@@ -177,10 +181,10 @@ void PackedLinear::set_int8x2(std::string_view name) {
 
 // Counts whole numbers of whole panels, so that the sum does not depend on how the work is divided.
 void PackedLinear::count_rounding(const PanelRange& panels, const Product& product, Counts& counts) const noexcept {
-  constexpr float kMovedSquared = 1.0f / (64.0f * 64.0f);
   float whole[kInt8x2Panels * kPanelRows] = {}, moved[kInt8x2Panels * kPanelRows] = {};
   const ActivationRows x = product.x.of_order(panels.segment.order);
   const ActivationType type = panels.segment.kernel->activation;
+  const float share = type == ActivationType::kInt8Row ? kMovedOfRows : kMoved, moved_squared = share * share;
   for (std::int64_t r = 0; r < x.rows(); ++r) {
     run(panels, x.view(type, r, 1), nullptr, false, whole, std::size(whole));
     run(panels, x.remainder(type, r, 1), nullptr, false, moved, std::size(moved));
@@ -191,7 +195,7 @@ void PackedLinear::count_rounding(const PanelRange& panels, const Product& produ
         change += moved[i] * moved[i];
       }
       counts.outputs.fetch_add(1, std::memory_order_relaxed);
-      if (change > kMovedSquared * length) counts.moved.fetch_add(1, std::memory_order_relaxed);
+      if (change > moved_squared * length) counts.moved.fetch_add(1, std::memory_order_relaxed);
     }
   }
 }
