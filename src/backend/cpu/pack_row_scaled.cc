@@ -11,7 +11,9 @@ constexpr std::size_t kGroupBytes = std::size_t{kPanelRows} * kGroup;
 constexpr int kZero = 128;
 
 // Byte i of quad j of a row within a panel's group.
-std::size_t code_at(int row, int quad) noexcept { return static_cast<std::size_t>(quad * 64 + row * 4); }
+std::size_t code_at(int row, int quad) noexcept {
+  return static_cast<std::size_t>(quad) * 64 + static_cast<std::size_t>(row) * 4;
+}
 
 }  // namespace
 
