@@ -7,6 +7,7 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
+#include <random>
 
 #include "model/memory_plan.h"
 #include "model/testing/golden_logits.h"

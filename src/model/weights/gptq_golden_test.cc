@@ -132,7 +132,8 @@ TEST_P(GptqModel, WeightsAreThoseThatTheToolUnpacks) {
     if (!expected.contains(matrix.name)) continue;
     const auto weight = weights.open(matrix.name, {.rows = matrix.rows, .cols = matrix.cols});
     EXPECT_EQ(weight->format, matrix.format) << matrix.name;
-    EXPECT_EQ(sha256(values_of(*weight, matrix.rows, matrix.cols)), expected[matrix.name]) << matrix.name;
+    EXPECT_EQ(sha256(values_of(*weight, matrix.rows, matrix.cols)), expected[matrix.name].get<std::string>())
+        << matrix.name;
     ++found;
   }
   EXPECT_EQ(found, expected.size());

@@ -87,7 +87,7 @@ class Files {
       const json::json_pointer at(what.get<std::string>());
       config_[at.parent_pointer()].erase(at.back());
     } else if (kind == "remove_tensor") {
-      std::erase_if(tensors_, [&](const FileTensor& tensor) { return tensor.name == what; });
+      std::erase_if(tensors_, [&](const FileTensor& tensor) { return tensor.name == what.get<std::string>(); });
     } else if (kind == "rename_tensor") {
       find(what["from"]).name = what["to"];
     } else if (kind == "add_tensor") {
