@@ -71,6 +71,16 @@ const QuantFormat* LoadQuantization::of_outer(std::int64_t cols, const QuantForm
   return fitting(outer, "", cols, stored);
 }
 
+std::uint64_t LoadQuantization::key(std::uint64_t checkpoint) const {
+  if (linears == nullptr) return checkpoint;
+  std::uint64_t sum = checksum(fmt::format("{} {} {}", linears->name, outer->name, kRoundingVersion), checkpoint);
+  if (importance == nullptr) return sum;
+  for (const auto& [entry, means] : importance->means) {
+    sum = checksum(std::as_bytes(std::span(means)), checksum(entry, sum));
+  }
+  return sum;
+}
+
 std::vector<std::string_view> load_quantizations() {
   std::vector<std::string_view> names;
   for (const Choice& choice : kChoices) names.push_back(choice.name);

@@ -26,6 +26,8 @@ struct LoadQuantization {
   // `linears`, as llama.cpp chooses, and `stored` where none fits or the weight has to stay exact.
   const quant::QuantFormat* of_weight(const BlockWeight& weight, const quant::QuantFormat* stored) const;
   const quant::QuantFormat* of_outer(std::int64_t cols, const quant::QuantFormat* stored) const;
+  // Of what loading makes of a checkpoint's weights: combined with `checkpoint`, their own key. The same if they stay.
+  std::uint64_t key(std::uint64_t checkpoint) const;
 };
 
 // The names of formats for loading: "q8_0", ...

@@ -130,6 +130,21 @@ TEST(LoadQuantization, AMethodIsWhatTheCheckpointHasToBe) {
 }
 
 // The search never loses to the format's own rule.
+TEST(LoadQuantization, AnImportanceMatrixIsPartOfTheKey) {
+  const auto with = [](std::map<std::string, std::vector<float>> means) {
+    LoadQuantization q4_k{"q4_k", quant::find_format("q4_k"), quant::find_format("q8_0")};
+    q4_k.importance = std::make_shared<const checkpoint::ImportanceMatrix>("a.dat", std::move(means));
+    return q4_k.key(7);
+  };
+  const LoadQuantization plain{"q4_k", quant::find_format("q4_k"), quant::find_format("q8_0")};
+  EXPECT_EQ(LoadQuantization{}.key(7), 7u);
+  EXPECT_NE(plain.key(7), plain.key(8));
+  EXPECT_NE(with({{"a", {1.0f, 2.0f}}}), plain.key(7));
+  EXPECT_NE(with({{"a", {1.0f, 2.0f}}}), with({{"a", {1.0f, 3.0f}}}));
+  EXPECT_NE(with({{"a", {1.0f, 2.0f}}}), with({{"b", {1.0f, 2.0f}}}));
+  EXPECT_EQ(with({{"a", {1.0f, 2.0f}}}), with({{"a", {1.0f, 2.0f}}}));
+}
+
 TEST(LoadQuantization, SearchedScalesComeNearer) {
   std::mt19937 random(3);
   std::normal_distribution<float> normal;

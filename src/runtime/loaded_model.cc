@@ -151,7 +151,7 @@ LoadedModel load_model(const ModelConfig& config, const std::function<void(doubl
   Env& env = Env::system();
   const TimePoint start = env.now();
   loaded.checkpoint = checkpoint::open_checkpoint(env, config.path).or_throw();
-  const std::uint64_t model_key = loaded.weights_key = model::weights_key(*loaded.checkpoint);
+  const std::uint64_t checkpoint_key = model::weights_key(*loaded.checkpoint);
   const TimePoint opened = env.now();
   auto planner = config.make_backend(1);
   model::ModelSpec spec = model::make_spec(*loaded.checkpoint, planner->limits()).or_throw();
@@ -161,12 +161,13 @@ LoadedModel load_model(const ModelConfig& config, const std::function<void(doubl
   std::vector<std::string> table;
   const model::LoadQuantization quantization = loaded.quantization =
       quantization_of(config, *loaded.checkpoint, spec, *planner, &table);
+  loaded.weights_key = quantization.key(checkpoint_key);
   for (const std::string& line : table) log::info("{}: {}", loaded.checkpoint->path, line);
   loaded.weights = model::summarize_weights(*loaded.checkpoint, stored);
   log_weights(loaded);
   const std::uint64_t planned = planned_weights(config, *loaded.checkpoint, stored, spec, quantization, *planner);
   loaded.backend =
-      loaded.config.make_backend(config.threads, packed_cache_of(config, *loaded.checkpoint, model_key, planned));
+      loaded.config.make_backend(config.threads, packed_cache_of(config, *loaded.checkpoint, checkpoint_key, planned));
   if (wrap) loaded.backend = wrap(std::move(loaded.backend));
   model::ModelOptions options;
   options.max_length = config.max_model_len;
@@ -185,7 +186,7 @@ LoadedModel load_model(const ModelConfig& config, const std::function<void(doubl
               options.max_length, trained);
   }
   if (options.precision == backend::MatmulPrecision::kAuto) {
-    apply_outlier_policy(*loaded.checkpoint, *loaded.backend, *loaded.transformer, model_key);
+    apply_outlier_policy(*loaded.checkpoint, *loaded.backend, *loaded.transformer, loaded.weights_key);
   }
   if (const auto& unread = loaded.transformer->spec().unread_fields; !unread.empty()) {
     log::info("{}: fields of the configuration that nothing here reads: {}", loaded.checkpoint->path,

@@ -21,7 +21,7 @@ struct LoadedModel {
   std::unique_ptr<checkpoint::Checkpoint> checkpoint;
   std::unique_ptr<backend::Backend> backend;
   std::unique_ptr<model::Transformer> transformer;
-  std::uint64_t weights_key = 0;              // model::weights_key() of the checkpoint
+  std::uint64_t weights_key = 0;              // of the weights that are computed with
   model::WeightSummary weights = {};          // how its files store them
   model::LoadQuantization quantization = {};  // what loading made of them
 };
