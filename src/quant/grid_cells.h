@@ -31,30 +31,26 @@ consteval std::array<std::uint64_t, 128> all_even_sign_bytes() {
 inline constexpr std::array<std::uint64_t, 256> kSignBytes = all_sign_bytes();
 inline constexpr std::array<std::uint64_t, 128> kEvenSignBytes = all_even_sign_bytes();
 
-// The rows of a grid of pairs, or of triples, as bytes of level + kLevelZero.
-template <std::size_t n>
-consteval std::array<std::uint64_t, n> pair_levels(const std::array<std::uint16_t, n>& grid,
-                                                   const std::array<std::int8_t, 16>& levels) {
-  std::array<std::uint64_t, n> rows{};
+// The rows of a grid whose cells have so many bits, as bytes of level + kLevelZero.
+template <typename Bytes, unsigned kCellBits, std::size_t n>
+consteval std::array<Bytes, n> level_bytes(const std::array<std::uint16_t, n>& grid,
+                                           const std::array<std::int8_t, 16>& levels) {
+  std::array<Bytes, n> rows{};
   for (std::size_t row = 0; row < n; ++row) {
-    for (int i = 0; i < 8; ++i) {
-      const int level = levels[grid[row] >> (2 * i) & 3u] + kLevelZero;
-      rows[row] |= static_cast<std::uint64_t>(level) << (8 * i);
+    for (unsigned i = 0; i < sizeof(Bytes); ++i) {
+      const int level = levels[grid[row] >> (kCellBits * i) & ((1u << kCellBits) - 1u)] + kLevelZero;
+      rows[row] |= static_cast<Bytes>(level) << (8 * i);
     }
   }
   return rows;
 }
 template <std::size_t n>
-consteval std::array<std::uint32_t, n> triple_levels(const std::array<std::uint16_t, n>& grid,
-                                                     const std::array<std::int8_t, 16>& levels) {
-  std::array<std::uint32_t, n> rows{};
-  for (std::size_t row = 0; row < n; ++row) {
-    for (int i = 0; i < 4; ++i) {
-      const int level = levels[grid[row] >> (3 * i) & 7u] + kLevelZero;
-      rows[row] |= static_cast<std::uint32_t>(level) << (8 * i);
-    }
-  }
-  return rows;
+consteval auto pair_levels(const std::array<std::uint16_t, n>& grid, const std::array<std::int8_t, 16>& levels) {
+  return level_bytes<std::uint64_t, 2>(grid, levels);
+}
+template <std::size_t n>
+consteval auto triple_levels(const std::array<std::uint16_t, n>& grid, const std::array<std::int8_t, 16>& levels) {
+  return level_bytes<std::uint32_t, 3>(grid, levels);
 }
 
 // Cell i of group g, four cells a group.

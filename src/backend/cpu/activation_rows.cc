@@ -39,8 +39,8 @@ ActivationRows::ActivationRows(const ActivationForm& form, std::int64_t rows, st
     Int8Rows& of_type = int8_[index_of(type)];
     of_type.groups = layout.take<Int8Group>(rows * (k_ / kGroup));
     if (form.remainder) of_type.remainder = layout.take<Int8Group>(rows * (k_ / kGroup));
-    if (type != ActivationType::kInt8 && staged_ == nullptr) staged_ = layout.take<float>(rows * k_);
   }
+  if (form.waits_for_rows()) staged_ = layout.take<float>(rows * k_);
   bytes_of_order_ = layout.used();
 }
 
@@ -59,7 +59,6 @@ void ActivationRows::for_arrays(Rows& rows, const Visit& visit) {
 ActivationRows ActivationRows::of_order(std::size_t order) const noexcept {
   ActivationRows one = *this;
   one.orders_ = orders_.subspan(order, 1);
-  if (order == 0) return one;
   for_arrays(one, [&](auto*& array) {
     std::byte* first = reinterpret_cast<std::byte*>(array);
     array = reinterpret_cast<std::remove_reference_t<decltype(array)>>(first + order * bytes_of_order_);
@@ -79,17 +78,17 @@ void ActivationRows::store_in_order(const KernelSet& kernels, std::int64_t row, 
     for (std::int64_t i = 0; i < kGroup; ++i) group[i] = x[columns[static_cast<std::size_t>(column + i)]];
     put(kernels, row, column, group, kGroup);
   }
-  if (waits_for_rows()) finish_row(kernels, row);
+  finish_rows(kernels, row, row + 1);
 }
 
 void ActivationRows::put(const KernelSet& kernels, std::int64_t row, std::int64_t column, const float* x,
                          std::int64_t n) const noexcept {
-  if (!waits_for_rows()) return store(kernels, row, column, x, n);
+  if (staged_ == nullptr) return store(kernels, row, column, x, n);
   std::memcpy(staged_ + row * k_ + column, x, static_cast<std::size_t>(n) * sizeof(float));
 }
 
-void ActivationRows::finish_row(const KernelSet& kernels, std::int64_t row) const noexcept {
-  store(kernels, row, 0, staged_ + row * k_, k_);
+void ActivationRows::finish_rows(const KernelSet& kernels, std::int64_t begin, std::int64_t end) const noexcept {
+  for (std::int64_t r = begin; staged_ != nullptr && r < end; ++r) store(kernels, r, 0, staged_ + r * k_, k_);
 }
 
 // Pieces are whole runs.

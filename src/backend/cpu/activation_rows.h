@@ -20,6 +20,8 @@ struct ActivationForm {
 
   bool wants(ActivationType type) const noexcept { return (types >> static_cast<int>(type) & 1) != 0; }
   bool wants_int8() const noexcept { return types >> static_cast<int>(ActivationType::kInt8) != 0; }
+  // Whether more than a group shares a scale: pieces of a row then wait as f32 until it is whole.
+  bool waits_for_rows() const noexcept { return wants(ActivationType::kInt8Block) || wants(ActivationType::kInt8Row); }
 };
 
 // The x of a product in the forms that its kernels need: [rows, k] in every activation type and every column order of
@@ -34,12 +36,11 @@ class ActivationRows {
   // Converts row `row` from x [k] into each column order of the weight.
   void store_row(const KernelSet& kernels, std::int64_t row, const float* x) const noexcept;
   // Takes n values of row `row` from column `column` on; only for weights with all columns in order. `column` and n are
-  // multiples of kGroup, but for n at the end of the row. A row of which pieces were put needs finish_row().
+  // multiples of kGroup, but for n at the end of the row. Rows of which pieces were put need finish_rows().
   void put(const KernelSet& kernels, std::int64_t row, std::int64_t column, const float* x,
            std::int64_t n) const noexcept;
-  // Whether values that share a scale may be put in different pieces: then they wait as f32 until the row is whole.
-  bool waits_for_rows() const noexcept { return staged_ != nullptr; }
-  void finish_row(const KernelSet& kernels, std::int64_t row) const noexcept;
+  // Converts the rows [begin, end), if they wait for that.
+  void finish_rows(const KernelSet& kernels, std::int64_t begin, std::int64_t end) const noexcept;
   // The rows in the order of PackedLinear::Segment::order, as a view with that order alone.
   ActivationRows of_order(std::size_t order) const noexcept;
   // Rows [first_row, first_row + rows), under the same condition as view().
@@ -76,7 +77,7 @@ class ActivationRows {
   float* f32_ = nullptr;  // null: no segment wants this type
   std::uint16_t* bf16_ = nullptr;
   Int8Rows int8_[kActivationTypes - static_cast<int>(ActivationType::kInt8)];
-  float* staged_ = nullptr;  // rows of f32; null: no scale is shared by more than a group
+  float* staged_ = nullptr;  // rows of f32; null: none waits
 };
 
 }  // namespace millrace::backend::cpu

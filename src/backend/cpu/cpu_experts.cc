@@ -145,7 +145,7 @@ struct CpuBackend::ExpertPhases {
       const ActivationRows hidden(step.down().activation_form(), group.count, memory + hidden_at);
       const HiddenColumns columns = step.hidden(group.expert);
       columns.compute(b->kernels_, 0, columns.panels(), x, hidden, reinterpret_cast<float*>(memory + chunk_at));
-      for (std::int64_t r = 0; hidden.waits_for_rows() && r < group.count; ++r) hidden.finish_row(b->kernels_, r);
+      hidden.finish_rows(b->kernels_, 0, group.count);
       step.down().multiply(0, step.down().panels(),
                            {hidden, step.down_bias(group.expert), false, b->hidden_.as<float>() + group.first * width,
                             width, group.expert});
@@ -179,12 +179,11 @@ struct CpuBackend::ExpertPhases {
                             reinterpret_cast<float*>(memory + chunk_at));
           }
         });
-    if (ActivationRows(step.down().activation_form(), 1, backend.hidden_.data()).waits_for_rows()) {
+    if (step.down().activation_form().waits_for_rows()) {
       backend.program_->add_tasks(groups, [=, b = &backend](std::int64_t i, int) {
         if (i >= std::ssize(b->expert_plan_.groups())) return;
         const Group& group = b->expert_plan_.groups()[static_cast<std::size_t>(i)];
-        const ActivationRows hidden = step.hidden_rows(group, b->hidden_.data());
-        for (std::int64_t r = 0; r < group.count; ++r) hidden.finish_row(b->kernels_, r);
+        step.hidden_rows(group, b->hidden_.data()).finish_rows(b->kernels_, 0, group.count);
       });
     }
     backend.program_->add_split(

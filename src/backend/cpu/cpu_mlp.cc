@@ -36,7 +36,7 @@ void record_blocks(StepProgram& program, const KernelSet& kernels, WorkerMemory&
     source.store(kernels, first, rows, input, workers.normed_row(worker));
     const HiddenColumns columns = hidden_of(mlp);
     columns.compute(kernels, 0, columns.panels(), input, hidden, reinterpret_cast<float*>(memory + chunk_at));
-    for (std::int64_t r = 0; hidden.waits_for_rows() && r < rows; ++r) hidden.finish_row(kernels, r);
+    hidden.finish_rows(kernels, 0, rows);
     weight.multiply(0, weight.panels(), {hidden, mlp.down_bias, mlp.accumulate, out.row(first), out.row_stride()});
   });
 }
@@ -68,10 +68,9 @@ void CpuBackend::mlp(const Mlp& of_device, DeviceView from, DeviceView to) {
         auto* chunk = reinterpret_cast<float*>(workers_.of(worker) + own);
         hidden_of(mlp).compute(kernels_, begin, end, products_.open_input(input, worker), hidden, chunk);
       });
-  if (ActivationRows(down.activation_form(), rows, hidden_.data()).waits_for_rows()) {
+  if (down.activation_form().waits_for_rows()) {
     program_->add_split(rows, 1, [this, mlp, rows](std::int64_t begin, std::int64_t end, int) {
-      const ActivationRows hidden(packed(mlp.down).activation_form(), rows, hidden_.data());
-      for (std::int64_t r = begin; r < end; ++r) hidden.finish_row(kernels_, r);
+      ActivationRows(packed(mlp.down).activation_form(), rows, hidden_.data()).finish_rows(kernels_, begin, end);
     });
   }
   program_->add_split(down.panels(), kColumnGrain, [this, mlp, out](std::int64_t begin, std::int64_t end, int) {

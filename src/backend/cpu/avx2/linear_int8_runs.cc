@@ -8,6 +8,7 @@ namespace {
 #include "backend/cpu/vec/avx2.inc"
 #include "backend/cpu/vec/dot_avx2.inc"
 #include "backend/cpu/body/linear_output.inc"
+#include "backend/cpu/body/int8_tiles.inc"
 #include "backend/cpu/body/linear_int8.inc"
 #include "backend/cpu/body/linear_int8_block.inc"
 #include "backend/cpu/body/linear_int8_row.inc"
