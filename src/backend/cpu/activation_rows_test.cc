@@ -43,8 +43,7 @@ TEST_P(ActivationRowsOf, EveryViewHasTheGroupsOfEachRow) {
     for (std::int64_t r = rows - 1; r >= 0; --r) {
       stored.put(kernels, r, 0, x.data() + r * kWidth, 2 * kGroup);
       stored.put(kernels, r, 2 * kGroup, x.data() + r * kWidth + 2 * kGroup, kWidth - 2 * kGroup);
-      ASSERT_EQ(stored.waits_for_rows(), type != ActivationType::kInt8);
-      if (stored.waits_for_rows()) stored.finish_row(kernels, r);
+      stored.finish_rows(kernels, r, r + 1);
     }
     const auto expect_rows = [&](std::int64_t first, std::int64_t n) {
       const Activations view = stored.view(type, first, n), left = stored.remainder(type, first, n);
@@ -101,6 +100,27 @@ TEST(Int8Quantization, InstructionSetsGiveTheSameBits) {
           EXPECT_TRUE(same(rest[g], left[g])) << to_string(set->isa) << ": remainder of group " << g;
         }
       }
+    }
+  }
+}
+
+// Just above the sizes that count as zeros, beside zeros and smaller values.
+TEST(Int8Quantization, SmallValuesKeepTheirDistance) {
+  const KernelSet kernels = select_kernels(detect_isa());
+  for (const float largest : {1e-36f, 2e-36f, 7e-36f, 9e-36f, 1e-35f}) {
+    std::vector<float> x(static_cast<std::size_t>(kWidth), 0.0f);
+    x[5] = largest;
+    x[40] = -0.01f * largest;
+    Int8Group groups[kWidth / kGroup];
+    kernels.quantize(x.data(), kWidth, ActivationType::kInt8Block, groups, 1);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const Int8Group& group = groups[i / kGroup];
+      ASSERT_TRUE(std::isfinite(group.scale));
+      if (x[i] == 0.0f) {
+        EXPECT_EQ(group.codes[i % kGroup], 0) << largest << " at " << i;
+      }
+      const double seen = static_cast<double>(group.scale) * group.multiplier[0] * group.codes[i % kGroup];
+      EXPECT_NEAR(seen, x[i], largest < 8e-36f ? largest : largest / 127.0f) << largest << " at " << i;
     }
   }
 }
