@@ -107,6 +107,22 @@ class QuantizedCheckpoint : public testing::TestWithParam<fs::path> {
   }
 };
 
+// W8A8 with a scale for each row and token runs as that; with groups, or zero points, it cannot.
+TEST(QuantizedCheckpoints, W8a8BecomesRowsOfOneScale) {
+  const auto formats_of = [](const char* name) {
+    const fs::path folder = fs::path(MILLRACE_TEST_DATA) / "../golden/quantized" / name;
+    const auto whole = checkpoint::open_checkpoint(Env::system(), folder).or_throw();
+    const CheckpointWeights weights(*whole);
+    std::set<std::string_view> formats;
+    for (const MatrixInfo& matrix : weights.matrices()) formats.insert(matrix.format->name);
+    return formats;
+  };
+  EXPECT_TRUE(formats_of("ct_int8_channel").contains("int8_row"));
+  for (const char* other : {"ct_int8_g32", "ct_int8_asym_static", "ct_pack8_g64", "bnb_int8"}) {
+    EXPECT_FALSE(formats_of(other).contains("int8_row")) << other;
+  }
+}
+
 TEST_P(QuantizedCheckpoint, HasTheWeightsThatItsPackageUnpacks) {
   const nlohmann::json expected = expected_of(GetParam());
   const auto exact = expected.value("exact", nlohmann::json::object());
