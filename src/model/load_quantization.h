@@ -26,7 +26,7 @@ struct LoadQuantization {
   // `linears`, as llama.cpp chooses, and `stored` where none fits or the weight has to stay exact.
   const quant::QuantFormat* of_weight(const BlockWeight& weight, const quant::QuantFormat* stored) const;
   const quant::QuantFormat* of_outer(std::int64_t cols, const quant::QuantFormat* stored) const;
-  // Of what loading makes of a checkpoint's weights: combined with `checkpoint`, their own key. The same if they stay.
+  // The key of what loading makes of the weights of the checkpoint with key `checkpoint`, which it is if all stay.
   std::uint64_t key(std::uint64_t checkpoint) const;
 };
 
