@@ -5,6 +5,7 @@
 #include "base/cpu_quota.h"
 #include "cli.h"
 #include "command.h"
+#include "model/synth/synth_model.h"
 #include "model/synth/synth_plan.h"
 #include "model/synth/synth_speculators.h"
 #include "model_flags.h"
@@ -33,7 +34,7 @@ std::vector<std::string> shape_names() {
 std::vector<std::string> format_names() {
   std::vector<std::string> names;
   for (const quant::QuantFormat& format : quant::all_formats()) {
-    if (format.pack != nullptr && format.gguf_type >= 0) names.emplace_back(format.name);
+    if (format.gguf_type >= 0 && model::can_synthesize(format)) names.emplace_back(format.name);
   }
   return names;
 }
@@ -154,8 +155,10 @@ app::Command synth() {
             app.add_option("out", flags->out,
                            "Output: a .gguf file, or a directory for safetensors (f32, f16 and bf16 only)")
                 ->type_name("FILE");
-            app.add_option("--seed", flags->seed,
-                           "Random seed of the weights; the same seed gives the same model in every format");
+            app.add_option(
+                "--seed", flags->seed,
+                "Random seed of the weights; the same seed gives the same model in every format (but iq*, of random "
+                "codes)");
             app.add_option("--tokenizer", flags->tokenizer,
                            "Model (.gguf file) whose tokenizer to copy, 'default' or 'none'")
                 ->type_name("MODEL");

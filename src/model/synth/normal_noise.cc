@@ -1,7 +1,9 @@
 #include "model/synth/normal_noise.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <memory>
 #include <numbers>
 
@@ -60,6 +62,15 @@ void NormalStream::fill(std::uint64_t first, float deviation, std::span<float> o
     out[i + 1] = deviation * table[(bits >> 16) & 0xFFFF];
     out[i + 2] = deviation * table[(bits >> 32) & 0xFFFF];
     out[i + 3] = deviation * table[bits >> 48];
+  }
+}
+
+void NormalStream::fill_bytes(std::uint64_t first, std::span<std::byte> out) const noexcept {
+  for (std::uint64_t counter = key_ + first * kGolden; !out.empty(); counter += kGolden) {
+    const std::uint64_t bits = mix(counter);
+    const std::size_t n = std::min(out.size(), sizeof bits);
+    std::memcpy(out.data(), &bits, n);
+    out = out.subspan(n);
   }
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -14,6 +15,8 @@ class NormalStream {
 
   // Writes out[i] = deviation * number (first + i). first and out.size() must be multiples of 4.
   void fill(std::uint64_t first, float deviation, std::span<float> out) const noexcept;
+  // Writes random bytes from the eight of number `first` on.
+  void fill_bytes(std::uint64_t first, std::span<std::byte> out) const noexcept;
 
  private:
   std::uint64_t key_;

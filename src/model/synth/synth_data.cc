@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "model/synth/normal_noise.h"
+#include "quant/random_blocks.h"
 
 namespace millrace::model {
 namespace {
@@ -24,9 +25,11 @@ class Source {
   Result<void> deliver(const SynthTensor& tensor, const checkpoint::DataSink& sink) {
     const std::int64_t cols = tensor.spec.shape.back(), rows = tensor.spec.shape.rows();
     const std::int64_t chunk_rows = std::max<std::int64_t>(1, kChunkValues / cols);
-    const std::size_t row_bytes = tensor.spec.format->row_bytes(cols);
+    const quant::QuantFormat& format = *tensor.spec.format;
+    const std::size_t row_bytes = format.row_bytes(cols);
     rows_.resize(static_cast<std::size_t>(team_.size()) * static_cast<std::size_t>(cols));
     const NormalStream stream(model_.options.seed, tensor.stream);
+    const auto codes = format.pack == nullptr ? quant::RandomBlocks::of(format) : std::nullopt;
     for (std::int64_t first = 0; first < rows; first += chunk_rows) {
       const std::int64_t count = std::min(chunk_rows, rows - first);
       bytes_.resize(static_cast<std::size_t>(count) * row_bytes);
@@ -35,8 +38,13 @@ class Source {
                                       static_cast<std::size_t>(cols));
         const std::int64_t begin = count * worker / team_.size(), end = count * (worker + 1) / team_.size();
         for (std::int64_t r = begin; r < end; ++r) {
-          fill_row(tensor, stream, first + r, values);
-          tensor.spec.format->pack(values, bytes_.data() + static_cast<std::size_t>(r) * row_bytes);
+          const std::span<std::byte> row(bytes_.data() + static_cast<std::size_t>(r) * row_bytes, row_bytes);
+          if (codes) {
+            fill_codes(tensor, stream, first + r, *codes, row);
+          } else {
+            fill_row(tensor, stream, first + r, values);
+            format.pack(values, row.data());
+          }
         }
       });
       if (auto written = sink(bytes_); !written) return written;
@@ -61,6 +69,13 @@ class Source {
       const auto from = static_cast<std::uint64_t>(half_row(static_cast<std::int64_t>(i), tensor.pair_rows));
       stream.fill(from, tensor.deviation, out.subspan(i, 1));
     }
+  }
+
+  static void fill_codes(const SynthTensor& tensor, const NormalStream& stream, std::int64_t row,
+                         const quant::RandomBlocks& codes, std::span<std::byte> out) {
+    const std::uint64_t words = (out.size() + 7) / 8;
+    stream.fill_bytes(static_cast<std::uint64_t>(tensor.first_row + row) * words, out);
+    codes.set_deviation(tensor.deviation, out);
   }
 
   const SynthModel& model_;

@@ -1,6 +1,7 @@
 #include "model/synth/synth_model.h"
 
 #include "checkpoint/gguf_reader.h"
+#include "quant/random_blocks.h"
 
 namespace millrace::model {
 
@@ -24,6 +25,10 @@ Result<SynthTokenizer> read_synth_tokenizer(Env& env, const std::string& gguf_pa
   } catch (const LoadError& failure) {
     return failure.error();
   }
+}
+
+bool can_synthesize(const quant::QuantFormat& format) {
+  return format.pack != nullptr || quant::RandomBlocks::of(format).has_value();
 }
 
 std::uint64_t SynthModel::bytes() const noexcept {

@@ -25,14 +25,18 @@ struct SynthTokenizer {
 // Reads the tokenizer of a GGUF file. kUnsupported for other files.
 Result<SynthTokenizer> read_synth_tokenizer(Env& env, const std::string& gguf_path);
 
+// Whether matrices can be written so: rounded, or, in formats that are only read, as random codes.
+bool can_synthesize(const quant::QuantFormat& format);
+
 struct SynthOptions {
-  const quant::QuantFormat* format = nullptr;  // of matrices; vectors are f32
+  const quant::QuantFormat* format = nullptr;  // of matrices, one that can_synthesize(); vectors are f32
   std::uint64_t seed = 0;
   SynthTokenizer tokenizer;
 };
 
 // How the values of one tensor are made. They depend on the seed and on the tensor's place in the model, not on format,
-// container, names or threads: two files of one seed hold the same model, rounded differently.
+// container, names or threads: two files of one seed hold the same model, rounded differently. Formats that are only
+// read are the exception: their codes are random, so that each has values of its own, of the same deviation.
 struct SynthTensor {
   checkpoint::TensorSpec spec;
   std::string stream;  // name of the stream of random numbers; empty = all values are `constant` (norms)

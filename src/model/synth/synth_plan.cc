@@ -168,7 +168,7 @@ ModelSpec spec_of(const SynthModel& model, const ModelFamily& family) {
 Result<SynthModel> plan_synth(const SynthShape& shape, Checkpoint::Container container, SynthOptions options) {
   const bool gguf = container == Checkpoint::Container::kGguf;
   const quant::QuantFormat& format = *options.format;
-  if (format.pack == nullptr || (gguf ? format.gguf_type < 0 : format.safetensors_dtype.empty())) {
+  if (!can_synthesize(format) || (gguf ? format.gguf_type < 0 : format.safetensors_dtype.empty())) {
     return make_error(ErrorCode::kInvalidArgument, "format", "format {} cannot be written to {}", format.name,
                       gguf ? "GGUF" : "safetensors (f32, f16 and bf16 can)");
   }
