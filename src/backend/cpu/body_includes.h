@@ -15,11 +15,13 @@
 #include <immintrin.h>
 #endif
 
+#include "backend/cpu/compact_panel.h"
 #include "backend/cpu/head_rotation.h"
 #include "backend/cpu/int8_form.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/kv_codes.h"
 #include "backend/cpu/pack.h"
+#include "quant/grid_block.h"
 #include "quant/group_format.h"
 #include "tensor/dtype.h"
 

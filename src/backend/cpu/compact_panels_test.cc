@@ -9,7 +9,7 @@
 #include "backend/cpu/cpu_backend.h"
 #include "backend/cpu/pack.h"
 #include "backend/cpu/packed_linear.h"
-#include "quant/level_rows.h"
+#include "quant/grid_form.h"
 
 namespace millrace::backend::cpu {
 namespace {
@@ -75,7 +75,7 @@ std::vector<float> compact_results(Isa isa, IqPanels panels, const quant::QuantF
 
 TEST(CompactPanels, GiveTheBitsOfFastOnes) {
   for (const quant::QuantFormat& format : quant::all_formats()) {
-    if (quant::find_level_rows(format) == nullptr) continue;
+    if (quant::find_grid(format) == nullptr) continue;
     const std::vector<std::byte> stored = finite_blocks(format, kCompactExperts * kCompactRows);
     for (int isa = 0; isa <= static_cast<int>(detect_isa()); ++isa) {
       if (!has_isa(static_cast<Isa>(isa))) continue;
@@ -97,7 +97,7 @@ TEST(CompactPanels, TakeTheBytesOfTheFile) {
     const auto bytes = [&](const CpuBackend& backend, MatmulPrecision precision) {
       return backend.packed_bytes(format, rows, cols, precision);
     };
-    if (quant::find_level_rows(format) == nullptr) {
+    if (quant::find_grid(format) == nullptr) {
       EXPECT_EQ(bytes(compact, MatmulPrecision::kAuto), bytes(fast, MatmulPrecision::kAuto)) << format.name;
       continue;
     }

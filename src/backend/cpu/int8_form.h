@@ -2,7 +2,7 @@
 
 #include "backend/cpu/kernels.h"
 #include "quant/format.h"
-#include "quant/level_rows.h"
+#include "quant/grid_form.h"
 
 namespace millrace::backend::cpu {
 
@@ -14,6 +14,7 @@ struct Int8Form {
   quant::AffineForm::Scales scales;
   bool has_min, levels;
   int zero, scale_exponent;
+  quant::GridForm grid{};  // of compact panels
 
   friend constexpr bool operator==(const Int8Form&, const Int8Form&) = default;
 };
@@ -36,9 +37,11 @@ constexpr Int8Form int8_form(const quant::QuantFormat& format) noexcept {
 // Codes below 128 in bytes of their own.
 inline constexpr int kSevenBits = 7;
 
-// The form of the panels that expand_compact() makes.
-constexpr Int8Form compact_form(const quant::QuantFormat& format) noexcept {
+// The form of compact panels (compact_panel.h), of formats with a grid. Without `grid` it is that of such panels
+// expanded.
+inline Int8Form compact_form(const quant::QuantFormat& format) noexcept {
   Int8Form form = int8_form(format);
+  form.grid = quant::find_grid(format)->form;
   form.bits = kSevenBits;
   form.levels = false;
   form.zero = quant::kLevelZero;

@@ -29,15 +29,12 @@ void unpack_raw_row(const quant::QuantFormat& format, const std::byte* panel, in
 
 // The name of kernels of compact panels.
 inline constexpr std::string_view kCompactKernel = "int8_compact";
-// Compact panels, of formats that quant::find_level_rows() has: block after block, those of sixteen rows as stored.
-// raw_panel_bytes() is their size.
+// Compact panels (compact_panel.h), of formats that quant::find_grid() has. raw_panel_bytes() is their size.
 void pack_compact(const quant::QuantFormat& format, const std::byte* rows, int n_rows, std::int64_t k,
                   std::byte* panel);
 void unpack_compact_row(const quant::QuantFormat& format, const std::byte* panel, int row, std::int64_t k, float* out);
-// Such a panel as a panel of compact_form(), laid out like that of an AffineForm with codes of 8 bits: level +
-// quant::kLevelZero.
+// Such a panel laid out like that of an AffineForm with codes of 8 bits: level + quant::kLevelZero.
 std::size_t expanded_panel_bytes(const quant::QuantFormat& format, std::int64_t k);
-void expand_compact(const quant::QuantFormat& format, const std::byte* panel, std::int64_t k, std::byte* out);
 // Panels of int8_row: [scale f32 x 16], then bytes as below.
 std::size_t row_scaled_panel_bytes(const quant::QuantFormat& format, std::int64_t k);
 void pack_row_scaled(const quant::QuantFormat& format, const std::byte* rows, int n_rows, std::int64_t k,

@@ -25,8 +25,11 @@ void read(const std::byte* block, const Cells& cells, AffineBlock& out) noexcept
 }
 
 void decompose(const std::byte* block, AffineBlock& out) noexcept { read(block, DeltaCodes<kIq1Grid>{out.codes}, out); }
+void read_stored(const std::byte* block, GridBlock& out) noexcept { read(block, StoredCells{out}, out.scales); }
 
 constexpr auto kLevelRows = pair_levels(kIq1Grid, kIq1Levels);
+constexpr auto kFields = grid_fields<8>(kIq1Grid);
+constexpr auto kCodes = level_codes<2>(kIq1Levels);
 
 constexpr AffineForm kForm = {.code_bits = 3,
                               .scales = AffineForm::Scales::kProduct,
@@ -37,9 +40,12 @@ constexpr AffineForm kForm = {.code_bits = 3,
 
 }  // namespace
 
-void expand_iq1_s(const std::byte* block, const LevelTarget& to, AffineBlock& scales) noexcept {
-  read(block, DeltaLevels<kLevelRows>{to}, scales);
-}
+const Grid kIq1SForm = {.form = {.row_values = 8, .index_bits = 11, .signs = GridSigns::kOfGroup, .scale_bits = 3},
+                        .first_fields = kFields.first,
+                        .last_fields = kFields.last,
+                        .codes = kCodes.data(),
+                        .rows_of_8 = kLevelRows.data(),
+                        .read = read_stored};
 
 QuantFormat iq1_s() { return read_only_format<kForm, kSuperBlock, kBytes>("iq1_s", 19); }
 

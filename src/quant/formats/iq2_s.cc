@@ -24,8 +24,11 @@ void read(const std::byte* block, const Cells& cells, AffineBlock& out) noexcept
 }
 
 void decompose(const std::byte* block, AffineBlock& out) noexcept { read(block, PairCodes<kIq2SGrid>{out.codes}, out); }
+void read_stored(const std::byte* block, GridBlock& out) noexcept { read(block, StoredCells{out}, out.scales); }
 
 constexpr auto kLevelRows = pair_levels(kIq2SGrid, kIq2Levels);
+constexpr auto kFields = grid_fields<8>(kIq2SGrid);
+constexpr auto kCodes = level_codes<2>(kIq2Levels);
 
 constexpr AffineForm kForm = {.code_bits = 3,
                               .scales = AffineForm::Scales::kProduct,
@@ -37,9 +40,12 @@ constexpr AffineForm kForm = {.code_bits = 3,
 
 }  // namespace
 
-void expand_iq2_s(const std::byte* block, const LevelTarget& to, AffineBlock& scales) noexcept {
-  read(block, PairLevels<kLevelRows>{to}, scales);
-}
+const Grid kIq2SForm = {.form = {.row_values = 8, .index_bits = 10, .signs = GridSigns::kEight, .scale_bits = 4},
+                        .first_fields = kFields.first,
+                        .last_fields = kFields.last,
+                        .codes = kCodes.data(),
+                        .rows_of_8 = kLevelRows.data(),
+                        .read = read_stored};
 
 QuantFormat iq2_s() { return read_only_format<kForm, kSuperBlock, kBytes>("iq2_s", 22); }
 

@@ -25,8 +25,11 @@ void read(const std::byte* block, const Cells& cells, AffineBlock& out) noexcept
 void decompose(const std::byte* block, AffineBlock& out) noexcept {
   read(block, PairCodes<kIq2XxsGrid>{out.codes}, out);
 }
+void read_stored(const std::byte* block, GridBlock& out) noexcept { read(block, StoredCells{out}, out.scales); }
 
 constexpr auto kLevelRows = pair_levels(kIq2XxsGrid, kIq2Levels);
+constexpr auto kFields = grid_fields<8>(kIq2XxsGrid);
+constexpr auto kCodes = level_codes<2>(kIq2Levels);
 
 constexpr AffineForm kForm = {.code_bits = 3,
                               .scales = AffineForm::Scales::kProduct,
@@ -37,9 +40,12 @@ constexpr AffineForm kForm = {.code_bits = 3,
 
 }  // namespace
 
-void expand_iq2_xxs(const std::byte* block, const LevelTarget& to, AffineBlock& scales) noexcept {
-  read(block, PairLevels<kLevelRows>{to}, scales);
-}
+const Grid kIq2XxsForm = {.form = {.row_values = 8, .index_bits = 8, .signs = GridSigns::kSeven, .scale_bits = 4},
+                          .first_fields = kFields.first,
+                          .last_fields = kFields.last,
+                          .codes = kCodes.data(),
+                          .rows_of_8 = kLevelRows.data(),
+                          .read = read_stored};
 
 QuantFormat iq2_xxs() { return read_only_format<kForm, kSuperBlock, kBytes>("iq2_xxs", 16); }
 

@@ -27,8 +27,11 @@ void read(const std::byte* block, const Cells& cells, AffineBlock& out) noexcept
 void decompose(const std::byte* block, AffineBlock& out) noexcept {
   read(block, TripleCodes<kIq3SGrid>{out.codes}, out);
 }
+void read_stored(const std::byte* block, GridBlock& out) noexcept { read(block, StoredCells{out}, out.scales); }
 
 constexpr auto kLevelRows = triple_levels(kIq3SGrid, kLevels);
+constexpr auto kFields = grid_fields<6>(kIq3SGrid);
+constexpr auto kCodes = level_codes<3>(kLevels);
 
 constexpr AffineForm kForm = {.code_bits = 4,
                               .scales = AffineForm::Scales::kProduct,
@@ -38,9 +41,12 @@ constexpr AffineForm kForm = {.code_bits = 4,
 
 }  // namespace
 
-void expand_iq3_s(const std::byte* block, const LevelTarget& to, AffineBlock& scales) noexcept {
-  read(block, TripleLevels<kLevelRows>{to}, scales);
-}
+const Grid kIq3SForm = {.form = {.row_values = 4, .index_bits = 9, .signs = GridSigns::kEight, .scale_bits = 4},
+                        .first_fields = kFields.first,
+                        .last_fields = kFields.last,
+                        .codes = kCodes.data(),
+                        .rows_of_4 = kLevelRows.data(),
+                        .read = read_stored};
 
 QuantFormat iq3_s() { return read_only_format<kForm, kSuperBlock, kBytes>("iq3_s", 21); }
 

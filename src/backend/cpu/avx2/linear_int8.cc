@@ -10,6 +10,7 @@ namespace {
 #include "backend/cpu/body/linear_output.inc"
 #include "backend/cpu/body/int8_tiles.inc"
 #include "backend/cpu/body/linear_int8.inc"
+#include "backend/cpu/vec/grid_avx2.inc"
 #include "backend/cpu/body/linear_compact.inc"
 #include "backend/cpu/target_end.inc"
 #include "backend/cpu/body/int8_forms.inc"

@@ -18,10 +18,12 @@ class FormList {
  public:
   void add(const backend::cpu::Int8Form& form) {
     const auto flag = [](bool value) { return value ? "true" : "false"; };
-    char text[160];
-    std::snprintf(text, sizeof text, "Int8Form{%d, %d, %d, Scales{%d}, %s, %s, %d, %d}", form.bits, form.scale_group,
-                  form.block_groups, static_cast<int>(form.scales), flag(form.has_min), flag(form.levels), form.zero,
-                  form.scale_exponent);
+    char text[240];
+    std::snprintf(text, sizeof text,
+                  "Int8Form{%d, %d, %d, Scales{%d}, %s, %s, %d, %d, quant::GridForm{%d, %d, quant::GridSigns{%d}, %d}}",
+                  form.bits, form.scale_group, form.block_groups, static_cast<int>(form.scales), flag(form.has_min),
+                  flag(form.levels), form.zero, form.scale_exponent, form.grid.row_values, form.grid.index_bits,
+                  static_cast<int>(form.grid.signs), form.grid.scale_bits);
     if (std::find(forms_.begin(), forms_.end(), text) == forms_.end()) forms_.emplace_back(text);
   }
   void print(const char* name) const {
@@ -42,7 +44,7 @@ int main() {
     if (format.affine.decompose == nullptr) return;
     const backend::cpu::Int8Form form = backend::cpu::int8_form(format);
     (in_blocks(form) ? blocks : known).add(form);
-    if (quant::find_level_rows(format) != nullptr) compact.add(backend::cpu::compact_form(format));
+    if (quant::find_grid(format) != nullptr) compact.add(backend::cpu::compact_form(format));
   };
   for (const quant::QuantFormat& format : quant::all_formats()) add(format);
   for (const quant::QuantFormat& format : quant::group_formats()) add(format);
