@@ -62,7 +62,7 @@ constexpr void store_sign_words(const std::uint64_t (&quads)[8], std::uint64_t (
     words[4 + i] = (quads[2 * i + 1] & 7 * kQuadOnes) | (quads[7] >> i & kQuadOnes) << 3;
   }
 }
-// And back, where the number of signs of eight values is even.
+// The signs of quads 0 to 7 of such words, where the number of negative ones of eight values is even.
 constexpr void load_sign_words(const std::uint64_t (&words)[7], std::uint64_t (&quads)[8]) noexcept {
   quads[7] = 0;
   for (int i = 0; i < 3; ++i) {
