@@ -9,6 +9,7 @@
 #include "evaluation.h"
 #include "model/weight_errors.h"
 #include "model_flags.h"
+#include "needle_eval.h"
 
 namespace millrace::app {
 namespace {
@@ -17,6 +18,7 @@ using Json = nlohmann::ordered_json;
 
 struct EvalFlags {
   ModelFlags model;
+  NeedleFlags needle;
   std::string file, reference;
   std::int64_t window = 1024, stride = 0, chunk = 256, limit = 0;
   bool weights = false, json = false;
@@ -97,11 +99,19 @@ void print(std::vector<model::WeightError> errors) {
   if (errors.size() > kShown) std::printf("and %zu more: --json has all\n", errors.size() - kShown);
 }
 
-int evaluate(const EvalFlags& flags) {
-  const bool with_reference = !flags.reference.empty();
-  if (flags.weights && !with_reference) {
+void check(const EvalFlags& flags) {
+  if (flags.file.empty()) {
+    throw_load_error(ErrorCode::kInvalidArgument, "file",
+                     "--file is required: the text to score, unless --needle makes one");
+  }
+  if (flags.weights && flags.reference.empty()) {
     throw_load_error(ErrorCode::kInvalidArgument, "weights", "--weights compares with --reference, which is missing");
   }
+}
+
+int evaluate(const EvalFlags& flags) {
+  check(flags);
+  const bool with_reference = !flags.reference.empty();
   LoadedModel loaded = load_model(flags.model);
   const std::vector<std::int32_t> tokens = tokens_of(flags, *loaded.checkpoint);
   std::optional<LoadedModel> reference;
@@ -151,7 +161,7 @@ std::function<int()> configure_evaluation(CLI::App& app) {
   auto flags = std::make_shared<EvalFlags>();
   app.add_option("model", flags->model.model,
                  "Model: a .gguf file, a model directory, org/name on the Hugging Face hub, or 'default'");
-  app.add_option("-f,--file", flags->file, "Text file to score")->type_name("FILE")->required();
+  app.add_option("-f,--file", flags->file, "Text file to score")->type_name("FILE");
   app.add_option("--reference", flags->reference,
                  "Model to compare with, computed in f32 in the same process: adds the divergence (KLD) of the "
                  "next-token distributions and how often both prefer the same token")
@@ -169,8 +179,15 @@ std::function<int()> configure_evaluation(CLI::App& app) {
   app.add_option("--chunk", flags->chunk, "Tokens computed per step; changes speed, not the result")
       ->check(CLI::Range(1, 1 << 16));
   app.add_flag("--json", flags->json, "Print the result as one JSON object");
+  flags->needle.declare(app);
+  for (const char* of_text : {"--file", "--reference", "--weights", "--window", "--stride", "--limit"}) {
+    app.get_option(of_text)->excludes(app.get_option("--needle"));
+  }
   flags->model.declare(app);
-  return [flags] { return evaluate(*flags); };
+  return [flags] {
+    if (!flags->needle.wanted) return evaluate(*flags);
+    return run_needle_eval(flags->model, flags->needle, flags->chunk, flags->json);
+  };
 }
 
 }  // namespace millrace::app

@@ -4,10 +4,9 @@
 #include <optional>
 #include <span>
 
-#include "backend/backend.h"
 #include "decode/divergence.h"
 #include "decode/perplexity.h"
-#include "model/transformer.h"
+#include "engine/load/model_window.h"
 
 namespace millrace::engine::load {
 
@@ -19,14 +18,6 @@ struct TextLoad {
   std::int64_t chunk = 256;  // tokens computed in a step; changes only the speed
   // Begins each window, and is no token of the text: many models are of no use without theirs (Gemma).
   std::optional<std::int32_t> bos = {};
-};
-
-// A model at work on a text. Computes on the calling thread and the backend's; the transformer must not be used
-// meanwhile.
-struct ScoredModel {
-  model::Transformer& transformer;
-  backend::Backend& backend;
-  backend::KvFormat pages = {};  // of the KV cache
 };
 
 struct TextEvaluation {
