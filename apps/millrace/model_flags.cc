@@ -52,7 +52,7 @@ void ModelFlags::declare_cache(CLI::App& app) {
   const OptionHeading heading(app, "Model and KV cache");
   app.add_option("--kv-cache-dtype", kv_cache_dtype,
                  "Data type of the KV cache: bf16, f16, f32, int8 or fp8 (half the memory of bf16), k8v4 (8-bit keys, "
-                 "4-bit values) or int4 (under a third)")
+                 "5-bit values) or int4 (6-bit keys, 5-bit values: three eighths)")
       ->envname("MILLRACE_KV_CACHE_DTYPE")
       ->check(CLI::IsMember(runtime::kv_cache_dtypes()));
   app.add_option("--kv-exceptions", kv_exceptions,

@@ -33,7 +33,7 @@ struct KvEncoding {
   bool rotates = false;                   // pages hold heads as rotate_head() has them
   bool takes_scales = false;              // of the checkpoint: KvFormat::key_scale, value_scale
   // Numbers that the kernel multiplies: 4 = f32; 2 = bf16, queries and weights rounded; 1 = int8, queries in one or two
-  // terms, weights of 14 bits.
+  // terms, weights of 8 bits.
   int product_bytes = 4;
   // How far a stored number may be off, as a part of the largest of its head (rotated, if the encoding rotates).
   float key_error = 0.0f, value_error = 0.0f;

@@ -22,16 +22,15 @@ void add_filler(std::int64_t first, std::int64_t last, std::string& to) {
 std::string needle_text(std::int64_t sentences, int depth, std::string_view number) {
   const std::int64_t before = (sentences * depth + 50) / 100;
   std::string text =
-      "There is an important pass key hidden in a lot of irrelevant text. Find it and memorize it. I will ask you "
-      "about it.\n\n";
+      "A special number is hidden in the text below. Find it and remember it. I will ask you about it.\n\n";
   add_filler(0, before, text);
-  text.append("The pass key is ").append(number).append(". Remember it. ");
-  text.append(number).append(" is the pass key. ");
+  text.append("The special number is ").append(number).append(". Remember it. ");
+  text.append(number).append(" is the special number. ");
   add_filler(before, sentences, text);
-  return text + "\n\nWhat is the pass key?";
+  return text + "\n\nWhat is the special number?";
 }
 
-std::string_view needle_answer_start() { return "The pass key is"; }
+std::string_view needle_answer_start() { return "The special number is"; }
 
 std::string needle_number(std::uint64_t seed, std::int64_t trial, int depth) {
   const std::uint64_t stream = rng::random_stream(seed, static_cast<std::uint64_t>(trial));

@@ -41,7 +41,7 @@ TEST(Needle, LiesAtItsDepth) {
   }
   // Nothing but the filler moves: texts are the same up to the lesser depth.
   const std::string near = needle_text(40, 25, "12345"), far = needle_text(40, 75, "12345");
-  EXPECT_EQ(near.substr(0, near.find("The pass key is")), far.substr(0, near.find("The pass key is")));
+  EXPECT_EQ(near.substr(0, near.find("The special number is")), far.substr(0, near.find("The special number is")));
 }
 
 TEST(Needle, WithoutRoomForTheQuestionIsAnError) {

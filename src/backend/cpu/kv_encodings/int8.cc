@@ -32,8 +32,9 @@ TileForm form(std::int64_t pk, std::int64_t pv) {
 
 KvEncoding int8() {
   return {.name = "int8",
-          .description = "8-bit integers with an f32 scale for each 128 dimensions",
+          .description = "rotated heads in 8-bit integers with an f32 scale for each 128 dimensions",
           .aliases = {},
+          .rotates = true,
           .product_bytes = 1,
           .key_error = 0.51f / 127,
           .value_error = 0.51f / 127,
