@@ -22,7 +22,8 @@ Arithmetic arithmetic_of(std::string_view linear_description) noexcept {
   // The first word names the instruction set, which may be called after bf16 too.
   const std::string_view kernel = inside.substr(std::min(inside.find(' '), inside.size()));
   if (kernel.find("int8") != std::string_view::npos) return Arithmetic::kInt8;
-  if (kernel.find("bf16") != std::string_view::npos) return Arithmetic::kBf16;
+  const bool bf16 = kernel.find("bf16") != std::string_view::npos || kernel.find("float8") != std::string_view::npos;
+  if (bf16) return Arithmetic::kBf16;
   return Arithmetic::kF32;
 }
 

@@ -10,6 +10,7 @@
 #include "cli.h"
 #include "command.h"
 #include "model_flags.h"
+#include "quant/group_format.h"
 
 namespace millrace::bench::commands {
 namespace {
@@ -48,6 +49,7 @@ std::vector<const KernelOp*> find_ops(const std::string& text) {
   return found;
 }
 
+// "all" and the names of what files hold; by name also the groups that checkpoints are read as ("e4m3_g128").
 std::vector<const quant::QuantFormat*> find_formats(const std::string& text) {
   std::vector<const quant::QuantFormat*> found;
   std::string known;
@@ -55,13 +57,14 @@ std::vector<const quant::QuantFormat*> find_formats(const std::string& text) {
     known += (known.empty() ? "" : ", ") + std::string(format.name);
   }
   for (const std::string& word : parse_words("format", text)) {
-    const std::size_t before = found.size();
-    for (const quant::QuantFormat& format : quant::all_formats()) {
-      if (word == "all" || word == format.name) found.push_back(&format);
-    }
-    if (found.size() == before) {
-      throw_load_error(ErrorCode::kInvalidArgument, "format", "format is '{}': expected all or some of {}", word,
-                       known);
+    if (word == "all") {
+      for (const quant::QuantFormat& format : quant::all_formats()) found.push_back(&format);
+    } else if (const quant::QuantFormat* format = quant::find_any_format(word)) {
+      found.push_back(format);
+    } else {
+      throw_load_error(ErrorCode::kInvalidArgument, "format",
+                       "format is '{}': expected all, one of the groups of docs/quant.md (e4m3_g128) or some of {}",
+                       word, known);
     }
   }
   return found;
