@@ -13,7 +13,6 @@ namespace {
 struct Float8Product {
   static __m512bh widened(const std::byte* p) { return (__m512bh)e4m3_to_bf16_pairs(p); }
   static __m512bh loaded(const std::byte* p) { return (__m512bh)_mm512_loadu_si512(p); }
-  static void store(__m512bh w, std::byte* p) { _mm512_storeu_si512(p, (__m512i)w); }
   static __m512bh values(const std::uint16_t* x) {
     std::int32_t pair;
     std::memcpy(&pair, x, 4);
