@@ -123,12 +123,11 @@ Json describe(const std::vector<KvRun>& runs, const std::vector<std::int64_t>& l
 void NeedleFlags::declare(CLI::App& app) {
   const OptionHeading heading(app, "Needle in a haystack");
   auto* needle = app.add_flag("--needle", wanted,
-                              "Instead of scoring a text, hide a number in filler text and ask for it (passkey "
-                              "retrieval): the share found by length of the context and depth of the number, and, "
-                              "with another --kv-cache-dtype than bf16, how many of those found with bf16 it keeps");
+                              "Hide a number in filler text and ask for it (passkey retrieval), and print the share "
+                              "found by length and depth. A --kv-cache-dtype other than bf16 is compared with bf16");
   app.add_option("--needle-lengths", lengths,
-                 "Tokens of the contexts, the answer's included; by default powers of two from 512 on, and the "
-                 "model's context")
+                 "Context lengths in tokens, prompt and completion; default: powers of two from 512, and the "
+                 "context window of the model")
       ->delimiter(',')
       ->needs(needle)
       ->check(CLI::Range(std::int64_t{1}, runtime::kMaxModelLength))
