@@ -19,6 +19,14 @@ constexpr NamedGrid kGrids[] = {
 
 }  // namespace
 
+int grid_level(const Grid& grid, const GridBlock& block, int i) noexcept {
+  const int n = grid.form.row_values;
+  const std::uint64_t row = n == 8 ? grid.rows_of_8[block.rows[i / 8]] : grid.rows_of_4[block.rows[i / 4]];
+  const int level = static_cast<int>(row >> (8 * (i % n)) & 255u) - kLevelZero;
+  if ((block.signs[i / 8] >> (i % 8) & 1) == 0) return level;
+  return grid.form.signs == GridSigns::kOfCell || grid.form.signs == GridSigns::kOfGroup ? level - 2 : -level;
+}
+
 const Grid* find_grid(const QuantFormat& format) noexcept {
   const auto* found = std::ranges::find(kGrids, format.name, &NamedGrid::format);
   return found == std::end(kGrids) ? nullptr : found->grid;

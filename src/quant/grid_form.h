@@ -50,6 +50,9 @@ struct Grid {
   void (*read)(const std::byte* block, GridBlock& out) noexcept = nullptr;
 };
 
+// The level of value i of a block, and so its value divided by the scales.
+int grid_level(const Grid& grid, const GridBlock& block, int i) noexcept;
+
 // Null for formats without a grid.
 const Grid* find_grid(const QuantFormat& format) noexcept;
 

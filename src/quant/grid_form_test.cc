@@ -11,14 +11,6 @@
 namespace millrace::quant {
 namespace {
 
-int row_level(const Grid& grid, const GridBlock& block, int i) {
-  const int n = grid.form.row_values;
-  const std::uint64_t row = n == 8 ? grid.rows_of_8[block.rows[i / 8]] : grid.rows_of_4[block.rows[i / 4]];
-  const int level = static_cast<int>(row >> (8 * (i % n)) & 255u) - kLevelZero;
-  if ((block.signs[i / 8] >> (i % 8) & 1) == 0) return level;
-  return grid.form.signs == GridSigns::kOfCell || grid.form.signs == GridSigns::kOfGroup ? level - 2 : -level;
-}
-
 TEST(GridForm, SaysTheLevelsOfTheFormsCodes) {
   std::mt19937 random(7);
   int formats = 0;
@@ -37,7 +29,7 @@ TEST(GridForm, SaysTheLevelsOfTheFormsCodes) {
       ASSERT_EQ(block.scales.scale, codes.scale) << format.name;
       ASSERT_TRUE(std::equal(codes.sub_scales, codes.sub_scales + 256 / form.scale_group, block.scales.sub_scales));
       for (int i = 0; i < 256; ++i) {
-        ASSERT_EQ(row_level(*grid, block, i), form.steps(codes.codes[i])) << format.name << " value " << i;
+        ASSERT_EQ(grid_level(*grid, block, i), form.steps(codes.codes[i])) << format.name << " value " << i;
       }
     }
   }

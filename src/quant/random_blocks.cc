@@ -4,14 +4,10 @@
 #include <random>
 #include <vector>
 
+#include "base/check.h"
+
 namespace millrace::quant {
 namespace {
-
-bool has_half_scale(const AffineForm& form) {
-  using Scales = AffineForm::Scales;
-  const bool half = form.scales == Scales::kHalf || form.scales == Scales::kProduct;
-  return form.decompose != nullptr && half && !form.has_min;
-}
 
 void put_bit(std::byte* block, std::size_t at, bool value) noexcept {
   const std::byte bit{static_cast<std::uint8_t>(1u << (at % 8))};
@@ -20,20 +16,24 @@ void put_bit(std::byte* block, std::size_t at, bool value) noexcept {
 
 }  // namespace
 
-std::optional<RandomBlocks> RandomBlocks::of(const QuantFormat& format) {
-  if (!has_half_scale(format.affine)) return std::nullopt;
-  RandomBlocks blocks;
-  blocks.block_bytes_ = static_cast<std::size_t>(format.block_bytes);
-  std::vector<std::byte> block(blocks.block_bytes_);
+bool RandomBlocks::known_for(const QuantFormat& format) noexcept {
+  using Scales = AffineForm::Scales;
+  const AffineForm& form = format.affine;
+  const bool half = form.scales == Scales::kHalf || form.scales == Scales::kProduct;
+  return form.decompose != nullptr && half && !form.has_min;
+}
+
+RandomBlocks::RandomBlocks(const QuantFormat& format) : block_bytes_(static_cast<std::size_t>(format.block_bytes)) {
+  CHECK(known_for(format));
+  std::vector<std::byte> block(block_bytes_);
   AffineBlock parts;
   for (std::size_t at = 0; at < 8 * block.size(); ++at) {
     put_bit(block.data(), at, true);
     format.affine.decompose(block.data(), parts);
-    if (parts.scale != 0) blocks.scale_bits_[static_cast<std::size_t>(std::countr_zero(parts.scale))] = at;
+    if (parts.scale != 0) scale_bits_[static_cast<std::size_t>(std::countr_zero(parts.scale))] = at;
     put_bit(block.data(), at, false);
   }
-  blocks.spread_ = blocks.measure_spread(format);
-  return blocks;
+  spread_ = measure_spread(format);
 }
 
 void RandomBlocks::set_deviation(float deviation, std::span<std::byte> blocks) const noexcept {

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cstddef>
-#include <optional>
 #include <span>
 
 #include "quant/format.h"
@@ -13,20 +12,21 @@ namespace millrace::quant {
 // is up to its scale, which is found by asking the format's AffineForm: no format says anything about this.
 class RandomBlocks {
  public:
-  // Empty for formats whose blocks have no f16 scale, or minima beside it.
-  static std::optional<RandomBlocks> of(const QuantFormat& format);
+  // False for formats whose blocks have no f16 scale, or minima beside it.
+  static bool known_for(const QuantFormat& format) noexcept;
+  // Of a format that is known. Unpacks a thousand blocks.
+  explicit RandomBlocks(const QuantFormat& format);
 
   // Gives whole blocks of random bytes the scale with which values of such blocks have the standard deviation. That of
   // a single block differs, as its other scales are random, too. Any thread.
   void set_deviation(float deviation, std::span<std::byte> blocks) const noexcept;
 
  private:
-  RandomBlocks() = default;
   void set_scale(std::uint16_t half, std::byte* block) const noexcept;
   float measure_spread(const QuantFormat& format) const;
 
   std::array<std::size_t, 16> scale_bits_{};  // where a block has bit i of its scale
-  std::size_t block_bytes_ = 0;
+  std::size_t block_bytes_;
   float spread_ = 1.0f;  // standard deviation of the values of random blocks whose scale is 1
 };
 

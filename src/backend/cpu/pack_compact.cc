@@ -71,11 +71,12 @@ void pack_signs(const GridForm& form, const BlockOfRows& rows, int group, std::b
 // What `read` says of one row of a packed block.
 class PackedBlock {
  public:
-  PackedBlock(const quant::QuantFormat& format, const std::byte* block)
-      : form_(quant::find_grid(format)->form), scales_(static_cast<int>(kGridBlock) / format.affine.scale_group) {
-    block_ = block, sub_scales_ = block + 2 * kPanelRows;
-    groups_ = sub_scales_ + compact_scale_bytes(form_, format.affine.scale_group);
-  }
+  PackedBlock(const GridForm& form, int scale_group, const std::byte* block)
+      : form_(form),
+        scales_(static_cast<int>(kGridBlock) / scale_group),
+        block_(block),
+        sub_scales_(block + 2 * kPanelRows),
+        groups_(sub_scales_ + compact_scale_bytes(form, scale_group)) {}
   void read(int row, quant::GridBlock& out) const noexcept {
     std::uint16_t half;
     std::memcpy(&half, block_ + 2 * row, sizeof half);
@@ -120,17 +121,8 @@ class PackedBlock {
 
   GridForm form_;
   int scales_;
-  const std::byte *block_ = nullptr, *sub_scales_ = nullptr, *groups_ = nullptr;
+  const std::byte *block_, *sub_scales_, *groups_;
 };
-
-int level_of(const quant::Grid& grid, const quant::GridBlock& block, int i) noexcept {
-  const int n = grid.form.row_values;
-  const std::uint64_t row = n == 8 ? grid.rows_of_8[block.rows[i / 8]] : grid.rows_of_4[block.rows[i / 4]];
-  const int level = static_cast<int>(row >> (8 * (i % n)) & 255u) - quant::kLevelZero;
-  const bool sign = (block.signs[i / 8] >> (i % 8) & 1) != 0;
-  const bool delta = grid.form.signs == GridSigns::kOfCell || grid.form.signs == GridSigns::kOfGroup;
-  return !sign ? level : delta ? level - 2 : -level;
-}
 
 }  // namespace
 
@@ -162,10 +154,10 @@ void unpack_compact_row(const quant::QuantFormat& format, const std::byte* panel
   const std::size_t block_bytes = static_cast<std::size_t>(kPanelRows * format.block_bytes);
   quant::GridBlock block;
   for (std::int64_t at = 0; at < k; at += kGridBlock, panel += block_bytes) {
-    PackedBlock(format, panel).read(row, block);
+    PackedBlock(grid.form, format.affine.scale_group, panel).read(row, block);
     for (int i = 0; i < kGridBlock; ++i) {
       out[at + i] = format.affine.scale(block.scales, i / format.affine.scale_group) *
-                    static_cast<float>(level_of(grid, block, i));
+                    static_cast<float>(quant::grid_level(grid, block, i));
     }
   }
 }

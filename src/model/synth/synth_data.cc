@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "model/synth/normal_noise.h"
 #include "quant/random_blocks.h"
@@ -29,7 +30,7 @@ class Source {
     const std::size_t row_bytes = format.row_bytes(cols);
     rows_.resize(static_cast<std::size_t>(team_.size()) * static_cast<std::size_t>(cols));
     const NormalStream stream(model_.options.seed, tensor.stream);
-    const auto codes = format.pack == nullptr ? quant::RandomBlocks::of(format) : std::nullopt;
+    if (format.pack == nullptr && !codes_) codes_.emplace(format);
     for (std::int64_t first = 0; first < rows; first += chunk_rows) {
       const std::int64_t count = std::min(chunk_rows, rows - first);
       bytes_.resize(static_cast<std::size_t>(count) * row_bytes);
@@ -39,8 +40,8 @@ class Source {
         const std::int64_t begin = count * worker / team_.size(), end = count * (worker + 1) / team_.size();
         for (std::int64_t r = begin; r < end; ++r) {
           const std::span<std::byte> row(bytes_.data() + static_cast<std::size_t>(r) * row_bytes, row_bytes);
-          if (codes) {
-            fill_codes(tensor, stream, first + r, *codes, row);
+          if (format.pack == nullptr) {
+            fill_codes(tensor, stream, first + r, row);
           } else {
             fill_row(tensor, stream, first + r, values);
             format.pack(values, row.data());
@@ -71,15 +72,16 @@ class Source {
     }
   }
 
-  static void fill_codes(const SynthTensor& tensor, const NormalStream& stream, std::int64_t row,
-                         const quant::RandomBlocks& codes, std::span<std::byte> out) {
+  void fill_codes(const SynthTensor& tensor, const NormalStream& stream, std::int64_t row,
+                  std::span<std::byte> out) const {
     const std::uint64_t words = (out.size() + 7) / 8;
     stream.fill_bytes(static_cast<std::uint64_t>(tensor.first_row + row) * words, out);
-    codes.set_deviation(tensor.deviation, out);
+    codes_->set_deviation(tensor.deviation, out);
   }
 
   const SynthModel& model_;
   WorkerTeam& team_;
+  std::optional<quant::RandomBlocks> codes_;  // of the one format that is only read, that of the matrices
   std::function<void(std::uint64_t)> progress_;
   std::vector<float> rows_;  // one row a worker
   std::vector<std::byte> bytes_;

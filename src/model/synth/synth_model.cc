@@ -28,7 +28,7 @@ Result<SynthTokenizer> read_synth_tokenizer(Env& env, const std::string& gguf_pa
 }
 
 bool can_synthesize(const quant::QuantFormat& format) {
-  return format.pack != nullptr || quant::RandomBlocks::of(format).has_value();
+  return format.pack != nullptr || quant::RandomBlocks::known_for(format);
 }
 
 std::uint64_t SynthModel::bytes() const noexcept {
