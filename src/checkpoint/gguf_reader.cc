@@ -189,8 +189,12 @@ RawTensor read_tensor(BoundedReader& in, std::uint64_t number, std::uint64_t ali
   const auto type = in.number<std::uint32_t>(field);
   tensor.format = quant::find_gguf_type(type);
   if (tensor.format == nullptr) {
-    throw_load_error(ErrorCode::kUnsupported, tensor.name, "{}: {}: weight type number {} is not supported", in.path(),
-                     field, type);
+    constexpr std::uint32_t kFirstOfIkLlama = 97;
+    constexpr std::uint32_t kLastOfIkLlama = 399;
+    const bool of_ik_llama = type >= kFirstOfIkLlama && type <= kLastOfIkLlama;
+    throw_load_error(ErrorCode::kUnsupported, tensor.name, "{}: {}: weight type number {} is not supported{}",
+                     in.path(), field, type,
+                     of_ik_llama ? ": it is ik_llama.cpp's own; files of llama.cpp's types are read" : "");
   }
   tensor.bytes = stored_bytes(in, tensor);
   tensor.offset = in.number<std::uint64_t>(field);
