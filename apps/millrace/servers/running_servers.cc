@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -47,9 +48,11 @@ std::optional<double> age_of(int pid) {
   double now = 0.0;
   if (name_end == std::string::npos || !(uptime >> now)) return std::nullopt;
   std::istringstream rest(text.substr(name_end + 2));
-  for (int i = 3; i <= 22; ++i) {  // the state, and in the end starttime in ticks
+  bool main_thread_ended = false;
+  for (int i = 3; i <= 22; ++i) {  // in the end starttime in ticks
     rest >> field;
-    if (i == 3 && (field == "Z" || field == "X")) return std::nullopt;
+    if (i == 3) main_thread_ended = field == "Z" || field == "X";
+    if (i == 20 && main_thread_ended && std::atoi(field.c_str()) <= 1) return std::nullopt;  // the last of its threads
   }
   return now - std::strtod(field.c_str(), nullptr) / static_cast<double>(::sysconf(_SC_CLK_TCK));
 }
