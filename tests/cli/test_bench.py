@@ -139,6 +139,14 @@ def test_throughput_of_one_seed_is_one_workload(throughput):
         assert first["results"][name] == second["results"][name]
 
 
+def test_kernels_take_formats_of_groups(millrace):
+    run = lambda name, **more: millrace("bench", "kernels", "--op", "linear", "--format", name, "--rows", "2", "--shape", "64x256", "--min-time", "0.001",
+                                        "--repeats", 1, *THREADS, *FAST, "--json", "-", **more)
+    assert [r["format"] for r in json.loads(run("e4m3_g128,q4_0").out)["results"]] == ["e4m3_g128", "q4_0"]
+    refused = run("e4m3_g129", ok=False)
+    assert refused.code == 2 and "format is 'e4m3_g129'" in refused.err
+
+
 def test_kernels_report(millrace):
     out = millrace("bench", "kernels", "--op", "all", "--format", "q4_0,f32", "--rows", "1,3", "--shape", "64x256", "--context", "40",
                    "--heads", "4:2:32", "--kv-cache-dtype", "bf16,f32", "--min-time", "0.001", "--repeats", 1, *THREADS, *FAST, "--json", "-").out

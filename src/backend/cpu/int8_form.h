@@ -37,8 +37,7 @@ constexpr Int8Form int8_form(const quant::QuantFormat& format) noexcept {
 // Codes below 128 in bytes of their own.
 inline constexpr int kSevenBits = 7;
 
-// The form of compact panels (compact_panel.h), of formats with a grid. Without `grid` it is that of such panels
-// expanded.
+// The form of compact panels (compact_panel.h), of formats with a grid.
 inline Int8Form compact_form(const quant::QuantFormat& format) noexcept {
   Int8Form form = int8_form(format);
   form.grid = quant::find_grid(format)->form;
@@ -46,6 +45,12 @@ inline Int8Form compact_form(const quant::QuantFormat& format) noexcept {
   form.levels = false;
   form.zero = quant::kLevelZero;
   return form;
+}
+
+// That of such panels expanded to bytes.
+constexpr Int8Form expanded_form(Int8Form compact) noexcept {
+  compact.grid = {};
+  return compact;
 }
 
 // Whether the kernel of a form multiplies whole blocks as integers (ActivationType::kInt8Block): where that was

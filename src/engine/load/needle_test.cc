@@ -1,11 +1,11 @@
-// Needles in haystacks: how the text is made, and that a model's answers are looked at.
+// Needles in haystacks: how the text is made.
 
 #include <gtest/gtest.h>
 
 #include <set>
 #include <sstream>
 
-#include "engine/load/needle_evaluation.h"
+#include "engine/load/needle_prompt.h"
 
 namespace millrace::engine::load {
 namespace {
