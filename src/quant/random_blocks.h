@@ -14,7 +14,7 @@ class RandomBlocks {
  public:
   // False for formats whose blocks have no f16 scale, or minima beside it.
   static bool known_for(const QuantFormat& format) noexcept;
-  // Of a format that is known. Unpacks a thousand blocks.
+  // The format must be known. Unpacks a thousand of its blocks.
   explicit RandomBlocks(const QuantFormat& format);
 
   // Gives whole blocks of random bytes the scale with which values of such blocks have the standard deviation. That of

@@ -47,7 +47,7 @@ inline Int8Form compact_form(const quant::QuantFormat& format) noexcept {
   return form;
 }
 
-// That of such panels expanded to bytes.
+// The form of a compact one's panels after they are expanded to bytes.
 constexpr Int8Form expanded_form(Int8Form compact) noexcept {
   compact.grid = {};
   return compact;
