@@ -33,6 +33,8 @@ BENCHES = {
     "latency-1b-q4_0": "latency {1b.q4_0.gguf} --batch 1,8,32 --prompt-tokens 128 --output-tokens 64 --runs 3",
     **{f"latency-1b-long-{storage}": f"latency {{1b.{storage}.gguf}} --prompt-tokens 512 --output-tokens 32 --runs 3"
        for storage in ("q4_0", "q4_1", "q4_k", "q8_0", "bf16")},
+    **{f"latency-1b-as-{method}": f"latency {{1b.bf16.gguf}} --quantization {method} --prompt-tokens 512 --output-tokens 32 --runs 3"
+       for method in ("w8a8", "q8_0", "q4_k", "int4-g128", "nf4", "fp8")},
     "latency-smollm2-512": "latency default --prompt-tokens 512 --output-tokens 64 --runs 3",
     "latency-avx2-smollm2": "latency default --cpu-isa avx2 --batch 1,8,32 --prompt-tokens 128 --output-tokens 64 --runs 3",
     "latency-avx2-smollm2-512": "latency default --cpu-isa avx2 --prompt-tokens 512 --output-tokens 64 --runs 2",
