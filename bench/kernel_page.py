@@ -108,7 +108,9 @@ def latency_section():
                  figure(r["memory"]["resident_bytes"] / 1e6),
                  figure((r["memory"]["packed_weight_bytes"] + r["memory"]["kv_pool_bytes"]) / 1e6)) for r in report["results"]]
         model, options = report["model"], report["options"]
-        out += [f"### {pathlib.Path(model['path']).name}, {options['prompt_tokens']} prompt and {options['output_tokens']} output tokens", "",
+        method = BENCHES[name].partition(" --quantization ")[2]
+        loaded_as = f" as {method.split()[0]}" if method else ""
+        out += [f"### {pathlib.Path(model['path']).name}{loaded_as}, {options['prompt_tokens']} prompt and {options['output_tokens']} output tokens", "",
                 f"{command_line(BENCHES[name])}; {model['weights']}, cache in {model['kv_cache_dtype']}", "",
                 *table(["batch", "TTFT ms", "prefill tok/s", "prefill MFU %", "TPOT ms", "decode tok/s", "MBU %", "decode MFU %", "outside us", "resident MB",
                         "weights and pages MB"], rows), limits_line(report), ""]
