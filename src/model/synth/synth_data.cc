@@ -21,7 +21,9 @@ constexpr std::int64_t half_row(std::int64_t row, std::int64_t head_dim) noexcep
 class Source {
  public:
   Source(const SynthModel& model, WorkerTeam& team, std::function<void(std::uint64_t)> progress)
-      : model_(model), team_(team), progress_(std::move(progress)) {}
+      : model_(model), team_(team), progress_(std::move(progress)) {
+    if (model.options.format->pack == nullptr) codes_.emplace(*model.options.format);
+  }
 
   Result<void> deliver(const SynthTensor& tensor, const checkpoint::DataSink& sink) {
     const std::int64_t cols = tensor.spec.shape.back(), rows = tensor.spec.shape.rows();
@@ -30,7 +32,6 @@ class Source {
     const std::size_t row_bytes = format.row_bytes(cols);
     rows_.resize(static_cast<std::size_t>(team_.size()) * static_cast<std::size_t>(cols));
     const NormalStream stream(model_.options.seed, tensor.stream);
-    if (format.pack == nullptr && !codes_) codes_.emplace(format);
     for (std::int64_t first = 0; first < rows; first += chunk_rows) {
       const std::int64_t count = std::min(chunk_rows, rows - first);
       bytes_.resize(static_cast<std::size_t>(count) * row_bytes);
@@ -81,7 +82,7 @@ class Source {
 
   const SynthModel& model_;
   WorkerTeam& team_;
-  std::optional<quant::RandomBlocks> codes_;  // of the one format that is only read, that of the matrices
+  std::optional<quant::RandomBlocks> codes_;  // where the format of the matrices is only read
   std::function<void(std::uint64_t)> progress_;
   std::vector<float> rows_;  // one row a worker
   std::vector<std::byte> bytes_;
