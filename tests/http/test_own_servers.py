@@ -2,10 +2,13 @@
 import itertools
 import json
 import os
+import pathlib
 import re
 import signal
+import socket
 import stat
 import subprocess
+import sys
 import threading
 import time
 
@@ -83,6 +86,24 @@ def test_a_killed_servers_socket_is_swept_away(serve, folder, millrace):
         server.process.send_signal(signal.SIGKILL)
         server.process.wait()
         assert len(sockets(folder)) == 1
+        assert json.loads(millrace("ps", "--json")) == []
+        assert sockets(folder) == []
+
+
+def test_a_process_runs_until_its_last_thread_has_ended(folder, millrace):
+    (folder / "millrace").mkdir(mode=0o700, parents=True)
+    ends_main_thread = "import ctypes, threading, time; threading.Thread(target=time.sleep, args=(60,)).start(); ctypes.CDLL(None).pthread_exit(None)"
+    state = lambda process: (pathlib.Path("/proc") / str(process.pid) / "stat").read_text().rpartition(")")[2].split()[0]
+    with subprocess.Popen([sys.executable, "-c", ends_main_thread]) as process, socket.socket(socket.AF_UNIX) as bound:
+        name = f"{process.pid}.sock"
+        bound.bind(str(folder / "millrace" / name))
+        end = time.monotonic() + 30
+        while state(process) != "Z" and time.monotonic() < end:
+            time.sleep(0.02)
+        assert state(process) == "Z"
+        assert [row["pid"] for row in json.loads(millrace("ps", "--json"))] == [process.pid]
+        process.kill()
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)  # all threads have ended, but nobody has asked
         assert json.loads(millrace("ps", "--json")) == []
         assert sockets(folder) == []
 
