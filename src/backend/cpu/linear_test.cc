@@ -72,7 +72,10 @@ std::vector<float> rows_of(const std::vector<float>& full, std::int64_t first, s
 }
 
 std::vector<std::int64_t> depths(const LinearCase& c) {
-  if (c.format->block_values > 1) return {c.format->block_values, 3 * c.format->block_values};
+  if (const std::int64_t block = c.format->block_values; block > 1) {
+    const std::int64_t above_a_chunk = 17 * kGroup;  // body/int8_many_rows.inc
+    return {block, std::max(3 * block, (above_a_chunk + block - 1) / block * block)};
+  }
   if (c.kernel->k_multiple == 1) return {1, 33, 96};
   return {2, 34, 96};
 }

@@ -5,7 +5,10 @@ namespace millrace::backend::cpu {
 namespace {
 #include "backend/cpu/vec/scalar.inc"
 #include "backend/cpu/body/linear_output.inc"
+#include "backend/cpu/vec/plain_codes.inc"
+#include "backend/cpu/body/int8_many_rows.inc"
 #include "backend/cpu/body/int8_tiles.inc"
+#include "backend/cpu/body/linear_int8_many.inc"
 #include "backend/cpu/body/linear_int8.inc"
 #include "backend/cpu/vec/grid_scalar.inc"
 #include "backend/cpu/body/linear_compact.inc"
