@@ -65,6 +65,7 @@ def test_show_tells_files_formats_and_licence(hub, millrace, gguf_files, tiny_gg
     assert {f["name"]: f["bytes"] for f in report["files"]} == {n: len(gguf_files[n]) for n in ("README.md", "tiny-Q4_0.gguf")}
     text = millrace("show", "org/tiny:Q4_0").out
     assert "apache-2.0" in text and "tiny-Q4_0.gguf" in text
+    assert report["kv_cache_dtype"] == "bf16" and "kv cache bf16" in " ".join(text.split())
     assert json.loads(millrace("show", tiny_gguf, "--json").out)["architecture"] == "llama"
 
 

@@ -17,6 +17,7 @@
 #include "model_flags.h"
 #include "printable.h"
 #include "progress.h"
+#include "runtime/model_config.h"
 
 namespace millrace::commands {
 namespace {
@@ -68,6 +69,7 @@ Json describe_headers(const std::string& path) {
   Json report = {{"licence_of_file", (*opened)->config.licence},
                  {"architecture", (*opened)->config.architecture},
                  {"context_length", config->context_length},
+                 {"kv_cache_dtype", runtime::ModelConfig().kv_cache_dtype},
                  {"formats", formats}};
   report.update(describe_stored(**opened));
   return report;
@@ -152,6 +154,7 @@ void print(const Json& report) {
       app::print_weights(report["weights"]);
     }
     app::print_fact("context", app::shown(report["context_length"]) + " tokens");
+    app::print_fact("kv cache", app::shown(report["kv_cache_dtype"]) + ", or as --kv-cache-dtype says");
     std::string formats;
     for (const auto& [format, values] : report["formats"].items()) {
       formats += fmt::format("{}{} {:.1f} M", formats.empty() ? "" : ", ", format, values.get<double>() / 1e6);
