@@ -21,6 +21,7 @@
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/kv_codes.h"
 #include "backend/cpu/pack.h"
+#include "backend/cpu/scratch.h"
 #include "quant/grid_block.h"
 #include "quant/group_format.h"
 #include "tensor/dtype.h"
