@@ -1,6 +1,7 @@
 """Streams that run beside every break attempt: whatever one client does, the others' answers stay the same to the byte."""
-import json
+import contextlib
 import http.client
+import json
 import threading
 
 PROMPTS = ("The capital of France is", "Water boils at", "Once upon a time there was", "1, 2, 3, 4, 5,")
@@ -13,12 +14,21 @@ class Canaries:
         self.alone = [self._text(prompt) for prompt in PROMPTS]
         self.wrong, self.finished = [], [0] * len(PROMPTS)
         self._stop = threading.Event()
+        self._singing = [threading.Lock() for _ in PROMPTS]
         self._threads = [threading.Thread(target=self._sing, args=(i,), daemon=True) for i in range(len(PROMPTS))]
         for thread in self._threads:
             thread.start()
 
     def running(self):
         return all(thread.is_alive() for thread in self._threads)
+
+    @contextlib.contextmanager
+    def resting(self):
+        """Nobody sings meanwhile: those who do end first."""
+        with contextlib.ExitStack() as all_of_them:
+            for lock in self._singing:
+                all_of_them.enter_context(lock)
+            yield
 
     def stop(self):
         self._stop.set()
@@ -28,10 +38,11 @@ class Canaries:
 
     def _sing(self, which):
         while not self._stop.is_set():
-            try:
-                text = self._text(PROMPTS[which])
-            except Exception as failure:  # whatever it was, a canary has suffered
-                text = repr(failure)
+            with self._singing[which]:
+                try:
+                    text = self._text(PROMPTS[which])
+                except Exception as failure:  # whatever it was, a canary has suffered
+                    text = repr(failure)
             if text != self.alone[which]:
                 self.wrong.append((PROMPTS[which], text, self.alone[which]))
             self.finished[which] += 1
