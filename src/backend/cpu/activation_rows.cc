@@ -1,5 +1,6 @@
 #include "backend/cpu/activation_rows.h"
 
+#include <atomic>
 #include <cstring>
 #include <type_traits>
 
@@ -28,6 +29,11 @@ class Layout {
 constexpr ActivationType kInt8Types[] = {ActivationType::kInt8, ActivationType::kInt8Block, ActivationType::kInt8Row};
 
 }  // namespace
+
+std::uint64_t new_contents() noexcept {
+  static std::atomic<std::uint64_t> next{1};
+  return next.fetch_add(1, std::memory_order_relaxed);
+}
 
 ActivationRows::ActivationRows(const ActivationForm& form, std::int64_t rows, std::byte* memory) noexcept
     : k_(form.k), rows_(rows), stored_(rows), orders_(form.orders) {
@@ -64,6 +70,12 @@ ActivationRows ActivationRows::of_order(std::size_t order) const noexcept {
     array = reinterpret_cast<std::remove_reference_t<decltype(array)>>(first + order * bytes_of_order_);
   });
   return one;
+}
+
+ActivationRows ActivationRows::with_contents(std::uint64_t number) const noexcept {
+  ActivationRows named = *this;
+  named.contents_ = number;
+  return named;
 }
 
 void ActivationRows::store_row(const KernelSet& kernels, std::int64_t row, const float* x) const noexcept {
@@ -118,6 +130,7 @@ Activations ActivationRows::int8_view(const Int8Group* groups, std::int64_t firs
   view.groups = groups;
   if (groups != nullptr) view.groups += view.int8_at(first_row);
   view.stored_rows = stored_ - tile;
+  view.contents = contents_;
   return view;
 }
 

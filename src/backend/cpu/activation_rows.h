@@ -24,6 +24,9 @@ struct ActivationForm {
   bool waits_for_rows() const noexcept { return wants(ActivationType::kInt8Block) || wants(ActivationType::kInt8Row); }
 };
 
+// A number for Activations::contents. Any thread.
+std::uint64_t new_contents() noexcept;
+
 // The x of a product in the forms that its kernels need: [rows, k] in every activation type and every column order of
 // the weight's segments. A view. Different threads may store different rows, or different groups of a row.
 class ActivationRows {
@@ -43,6 +46,8 @@ class ActivationRows {
   void finish_rows(const KernelSet& kernels, std::int64_t begin, std::int64_t end) const noexcept;
   // The rows in the order of PackedLinear::Segment::order, as a view with that order alone.
   ActivationRows of_order(std::size_t order) const noexcept;
+  // The same rows, which will not change as long as they are read under this number (Activations::contents).
+  ActivationRows with_contents(std::uint64_t number) const noexcept;
   // Rows [first_row, first_row + rows), under the same condition as view().
   ActivationRows part(std::int64_t first_row, std::int64_t rows) const noexcept;
   // Copies a row of activations of the same form.
@@ -70,6 +75,7 @@ class ActivationRows {
                       std::span<const std::int32_t> columns) const noexcept;
 
   std::int64_t k_, rows_;
+  std::uint64_t contents_ = 0;
   std::int64_t stored_;                                // rows from the beginning of the first one's tile on
   std::span<const std::vector<std::int32_t>> orders_;  // of the weight's columns
   std::size_t bytes_of_order_ = 0;                     // one lies behind the other

@@ -45,6 +45,7 @@ struct CpuBackend::ExpertStep {
   TensorView routes, out;
   std::int64_t rows, chosen;
   const ExpertPlan* plan;
+  std::uint64_t hidden_contents = new_contents();
 
   const PackedLinear& up() const noexcept { return packed(of.up); }
   const PackedLinear& down() const noexcept { return packed(of.down); }
@@ -68,12 +69,14 @@ struct CpuBackend::ExpertStep {
   // The hidden layer of a group, of all groups' memory.
   ActivationRows hidden_rows(const Group& group, std::byte* memory) const noexcept {
     const ActivationForm form = down().activation_form();
-    return {form, group.count, memory + bytes_of_groups(form, group.first)};
+    return ActivationRows(form, group.count, memory + bytes_of_groups(form, group.first))
+        .with_contents(hidden_contents);
   }
   // The rows of a group; in `memory` if they are several.
   ActivationRows gather(const Group& group, const ActivationRows& from, std::byte* memory) const noexcept {
     if (group.count == 1) return from.part(input_row(group.first), 1);
-    const ActivationRows rows_of(up().activation_form(), group.count, memory);
+    const ActivationRows rows_of =
+        ActivationRows(up().activation_form(), group.count, memory).with_contents(new_contents());
     for (std::int64_t i = 0; i < group.count; ++i) rows_of.copy_row(i, from, input_row(group.first + i));
     return rows_of;
   }
@@ -224,9 +227,8 @@ void CpuBackend::experts(const Experts& of_device, DeviceView from, DeviceView r
   const RowSource source = phases.inputs(x, routes, step.of.scale_inputs);
   const Products::SharedInput input = products_.share_input(*program_, source, up);
   // Of a worker, behind what open_input() puts there and a row of sums.
-  const std::size_t inputs_at =
-      WorkerMemory::row_bytes(std::max(up.k(), down.n())) +
-      ActivationRows(up.activation_form(), input.own == 0 ? 0 : source.rows(), nullptr).bytes();
+  const std::size_t inputs_at = WorkerMemory::row_bytes(std::max(up.k(), down.n())) +
+                                ActivationRows(up.activation_form(), input.own ? source.rows() : 0, nullptr).bytes();
   if (block > 0) return phases.blocks(step, input, block, inputs_at);
   phases.columns(step, input, inputs_at);
 }

@@ -31,8 +31,9 @@ void record_blocks(StepProgram& program, const KernelSet& kernels, WorkerMemory&
     const std::int64_t first = i * block, rows = std::min(block, x.rows() - first);
     const PackedLinear& weight = packed(mlp.down);
     std::byte* memory = workers.of(worker);
-    const ActivationRows input(packed(mlp.up).activation_form(), rows, memory + input_at),
-        hidden(weight.activation_form(), rows, memory + hidden_at);
+    const ActivationRows input =
+        ActivationRows(packed(mlp.up).activation_form(), rows, memory + input_at).with_contents(new_contents());
+    const ActivationRows hidden(weight.activation_form(), rows, memory + hidden_at);
     source.store(kernels, first, rows, input, workers.normed_row(worker));
     const HiddenColumns columns = hidden_of(mlp);
     columns.compute(kernels, 0, columns.panels(), input, hidden, reinterpret_cast<float*>(memory + chunk_at));
@@ -73,12 +74,15 @@ void CpuBackend::mlp(const Mlp& of_device, DeviceView from, DeviceView to) {
       ActivationRows(packed(mlp.down).activation_form(), rows, hidden_.data()).finish_rows(kernels_, begin, end);
     });
   }
-  program_->add_split(down.panels(), kColumnGrain, [this, mlp, out](std::int64_t begin, std::int64_t end, int) {
-    const PackedLinear& weight = packed(mlp.down);
-    const ActivationRows hidden(weight.activation_form(), out.rows(), hidden_.data());
-    weight.multiply(begin, end,
-                    {hidden, mlp.down_bias, mlp.accumulate, out.row(0) + weight.column(begin), out.row_stride()});
-  });
+  const std::uint64_t contents = new_contents();
+  program_->add_split(
+      down.panels(), kColumnGrain, [this, mlp, out, contents](std::int64_t begin, std::int64_t end, int) {
+        const PackedLinear& weight = packed(mlp.down);
+        const ActivationRows hidden =
+            ActivationRows(weight.activation_form(), out.rows(), hidden_.data()).with_contents(contents);
+        weight.multiply(begin, end,
+                        {hidden, mlp.down_bias, mlp.accumulate, out.row(0) + weight.column(begin), out.row_stride()});
+      });
 }
 
 }  // namespace millrace::backend::cpu

@@ -6,9 +6,8 @@ namespace millrace::backend::cpu {
 namespace {
 
 // Gate and up are computed a chunk of columns at a time: as many as stay in the first cache, as memory is read from
-// another place after each, and at least so many, as products of many rows begin with work on the rows (AVX2: 64
-// columns take a tenth longer than 256; AVX-512: the same, and 512 longer).
-constexpr std::int64_t kMinChunkColumns = 256;  // a multiple of a group of columns
+// another place after each, and at least so many.
+constexpr std::int64_t kMinChunkColumns = 64;  // a multiple of a group of columns
 constexpr std::int64_t kChunkValues = 2048;
 
 std::int64_t chunk_columns(std::int64_t rows) noexcept {

@@ -69,6 +69,9 @@ struct Activations {
   // cache.
   const Int8Group* groups = nullptr;
   std::int64_t stored_rows = 0;  // number of stored rows from the beginning of its tile on
+  // Names what the int8 rows hold: no other contents in this process have the number. A kernel that puts rows into
+  // another order keeps that for the next call with the same number. 0: unknown.
+  std::uint64_t contents = 0;
 
   // Group g of row r is groups[int8_at(r) + g * int8_step(r)].
   std::int64_t int8_at(std::int64_t r) const noexcept {

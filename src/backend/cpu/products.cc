@@ -14,25 +14,25 @@ Products::SharedInput Products::share_input(StepProgram& program, const RowSourc
   const std::size_t bytes = ActivationRows(weight.activation_form(), rows, nullptr).bytes();
   const bool own = rows <= kOwnRows;
   workers_.reserve(WorkerMemory::row_bytes(weight.k()) + (own ? bytes : 0));
-  if (own) return {source, &weight, ++inputs_};
+  if (own) return {source, &weight, new_contents(), true};
   input_.reserve(bytes);
   program.add_split(rows, 1, [this, source, &weight](std::int64_t begin, std::int64_t end, int worker) {
     const ActivationRows shared(weight.activation_form(), source.rows(), input_.data());
     for (std::int64_t r = begin; r < end; ++r) source.store_row(kernels_, r, shared, r, workers_.normed_row(worker));
   });
-  return {source, &weight, 0};
+  return {source, &weight, new_contents(), false};
 }
 
 ActivationRows Products::open_input(const SharedInput& input, int worker) noexcept {
   const ActivationForm form = input.weight->activation_form();
-  if (input.own == 0) return {form, input.source.rows(), input_.data()};
-  const ActivationRows own(form, input.source.rows(), workers_.of(worker) + WorkerMemory::row_bytes(form.k));
-  std::uint64_t& prepared = prepared_[static_cast<std::size_t>(worker)].input;
-  if (prepared != input.own) {
-    input.source.store(kernels_, 0, input.source.rows(), own, workers_.normed_row(worker));
+  std::byte* memory = input.own ? workers_.of(worker) + WorkerMemory::row_bytes(form.k) : input_.data();
+  const ActivationRows rows = ActivationRows(form, input.source.rows(), memory).with_contents(input.contents);
+  std::uint64_t& prepared = prepared_[static_cast<std::size_t>(worker)].contents;
+  if (input.own && prepared != input.contents) {
+    input.source.store(kernels_, 0, input.source.rows(), rows, workers_.normed_row(worker));
+    prepared = input.contents;
   }
-  prepared = input.own;
-  return own;
+  return rows;
 }
 
 void Products::multiply_columns(StepProgram& program, const RowSource& source, const PackedLinear& weight,

@@ -29,9 +29,8 @@ class Products {
   struct SharedInput {
     RowSource source;
     const PackedLinear* weight;
-    // Each worker prepares the rows once for itself and remembers that under this number; 0 = they are prepared once
-    // for all.
-    std::uint64_t own;
+    std::uint64_t contents;  // of the prepared rows
+    bool own;                // each worker prepares the rows for itself, the first time; else they are prepared once
   };
 
   Products(const KernelSet& kernels, WorkerMemory& workers, int n_workers)
@@ -53,14 +52,13 @@ class Products {
 
  private:
   struct alignas(64) Prepared {
-    std::uint64_t input = 0;  // the SharedInput::own that a worker's memory holds
+    std::uint64_t contents = 0;  // of the SharedInput that a worker's memory holds
   };
 
   const KernelSet& kernels_;
   WorkerMemory& workers_;
   Scratch input_;  // shared by the workers during a product
   std::vector<Prepared> prepared_;
-  std::uint64_t inputs_ = 0;
 };
 
 }  // namespace millrace::backend::cpu

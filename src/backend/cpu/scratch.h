@@ -22,11 +22,4 @@ class Scratch {
   Buffer memory_;
 };
 
-// Memory of the calling thread, for the time of one call of a kernel: up to 4 bytes for each of its activations, as
-// CpuBackend::workspace_bytes() counts them.
-inline Scratch& scratch_of_thread() {
-  thread_local Scratch scratch;
-  return scratch;
-}
-
 }  // namespace millrace::backend::cpu
