@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <limits>
 
 #include "backend/cpu/testing/attention_fixture.h"
@@ -418,6 +419,22 @@ TEST(AttentionInt8, TakesOneTermForAnOrdinaryQuery) {
   turn_heads(rounded.q);
   for (const Isa isa : supported_isas()) {
     EXPECT_TRUE(same_bits(attend(isa, &int8, content), attend(isa, &int8, rounded))) << to_string(isa);
+  }
+}
+
+// The largest value is compared with the root mean square of the head as pages hold it: a head of 20 has the terms, and
+// so the bits, of one of 32 whose last 12 are zeros. These queries, rows of the rotation cut off, lie between 4 times
+// the one and 4 times the other.
+TEST(AttentionInt8, ChoosesTheTermsOfAQueryByThePaddedHead) {
+  const KvEncoding& int8 = *find_kv_encoding("int8");
+  Content content({.head_dim = 20, .group = 4, .length = 300, .n_rows = 9, .scale_dim = 32});
+  for (std::size_t i = 0; i < content.q.size(); ++i) {
+    const auto row = static_cast<unsigned>(i / 20 % 32), column = static_cast<unsigned>(i % 20);
+    content.q[i] = (std::popcount(row & column) % 2 == 0 ? 1.0f : -1.0f) + 0.05f * content.q[i];
+  }
+  const Content longer = content.with_sizes(32, 20);
+  for (const Isa isa : supported_isas()) {
+    EXPECT_TRUE(same_bits(attend(isa, &int8, content), attend(isa, &int8, longer))) << to_string(isa);
   }
 }
 

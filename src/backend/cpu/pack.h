@@ -61,11 +61,10 @@ void unpack_float8_row(const quant::QuantFormat& format, const std::byte* panel,
 //   4 bits: vector j of 4 has quad j in its low nibbles and quad j + 4 in the high ones;
 //   2 bits: vector v of 2 has quad 4v + f in bits 2f, 2f + 1;
 //   1 bit: one vector whose bit j is quad j;
-//   5 and 3 bits: as 4 and 2, then one vector whose bit j is the top bit of quad j;
+//   3 bits: vector v of 3 has quads 2v and 2v + 1 in bits 0 to 2 and 3 to 5; bits 6 and 7 of the first two are the low
+//           bits of quads 6 and 7, and of the last one bit 6 and 7 their top bits;
+//   5 bits: as 4, then one vector whose bit j is the top bit of quad j;
 //   6 bits: as 4, then two vectors as of 2 bits with the top two bits.
-constexpr int base_bits(const quant::AffineForm& form) noexcept {
-  return form.code_bits == 8 ? 8 : form.code_bits >= 4 ? 4 : form.code_bits >= 2 ? 2 : 1;
-}
 constexpr bool has_sub_scales(const quant::AffineForm& form) noexcept {
   return form.scales == quant::AffineForm::Scales::kProduct || form.scales == quant::AffineForm::Scales::kE4m3;
 }

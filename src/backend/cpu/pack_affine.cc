@@ -46,20 +46,41 @@ std::byte* put_bit_pairs(const QuadWords& words, std::byte* out) {
   return out;
 }
 
-std::byte* put_codes(const AffineForm& form, const QuadWords& words, std::byte* out) {
-  switch (base_bits(form)) {
-    case 8: std::memcpy(out, words.data(), sizeof words); return out + sizeof words;
-    case 4:
-      for (int j = 0; j < 4; ++j) out = put_fields<0, 4, 2>(words, j, 4, out);
-      break;
-    case 1: return put_fields<0, 1, 8>(words, 0, 1, out);
-    default: out = put_bit_pairs<0>(words, out);
+std::byte* put_nibbles(const QuadWords& words, std::byte* out) {
+  for (int j = 0; j < 4; ++j) out = put_fields<0, 4, 2>(words, j, 4, out);
+  return out;
+}
+
+// Where the bits of a code of three bits are in its group: bit `bit` of quad `quad` in bit `at` of vector `vector`.
+struct ThreeBitPlace {
+  int vector, at;
+};
+constexpr ThreeBitPlace place_of_three(int quad, int bit) noexcept {
+  if (quad < 6) return {quad / 2, quad % 2 * 3 + bit};
+  return bit < 2 ? ThreeBitPlace{quad - 6, 6 + bit} : ThreeBitPlace{2, quad};
+}
+
+std::byte* put_threes(const QuadWords& words, std::byte* out) {
+  std::array<Vector, 3> vectors{};
+  for (int quad = 0; quad < kQuads; ++quad) {
+    for (int bit = 0; bit < 3; ++bit) {
+      const auto [vector, at] = place_of_three(quad, bit);
+      for (int r = 0; r < kPanelRows; ++r) vectors[vector][r] |= (words[quad][r] >> bit & 0x01010101u) << at;
+    }
   }
+  std::memcpy(out, vectors.data(), sizeof vectors);
+  return out + sizeof vectors;
+}
+
+std::byte* put_codes(const AffineForm& form, const QuadWords& words, std::byte* out) {
   switch (form.code_bits) {
-    case 3: return put_fields<2, 1, 8>(words, 0, 1, out);
-    case 5: return put_fields<4, 1, 8>(words, 0, 1, out);
-    case 6: return put_bit_pairs<4>(words, out);
-    default: return out;
+    case 1: return put_fields<0, 1, 8>(words, 0, 1, out);
+    case 2: return put_bit_pairs<0>(words, out);
+    case 3: return put_threes(words, out);
+    case 4: return put_nibbles(words, out);
+    case 5: return put_fields<4, 1, 8>(words, 0, 1, put_nibbles(words, out));
+    case 6: return put_bit_pairs<4>(words, put_nibbles(words, out));
+    default: std::memcpy(out, words.data(), sizeof words); return out + sizeof words;
   }
 }
 
@@ -111,16 +132,23 @@ std::size_t panel_block_bytes(const quant::QuantFormat& format) {
 
 // One value of a packed group: quad j, byte 4r + i.
 std::uint8_t code_at(const AffineForm& form, const std::uint8_t* codes, int quad, int byte) {
-  const int base = base_bits(form);
-  if (base == 8) return codes[quad * 64 + byte];
-  if (base == 1) return codes[byte] >> quad & 1;
-  const auto bit_pair = [&](const std::uint8_t* at) { return at[quad / 4 * 64 + byte] >> (quad % 4 * 2) & 3; };
-  const int low = base == 4 ? codes[quad % 4 * 64 + byte] >> (quad / 4 * 4) & 15 : bit_pair(codes);
-  const std::uint8_t* plane = codes + 64 * base;
-  int high = 0;
-  if (form.code_bits - base == 1) high = plane[byte] >> quad & 1;
-  if (form.code_bits - base == 2) high = bit_pair(plane);
-  return static_cast<std::uint8_t>(low | high << base);
+  const auto bit_at = [&](int vector, int at) { return codes[vector * 64 + byte] >> at & 1; };
+  const auto bit_pair = [&](int first) { return codes[(first + quad / 4) * 64 + byte] >> (quad % 4 * 2) & 3; };
+  const auto nibble = [&] { return codes[quad % 4 * 64 + byte] >> (quad / 4 * 4) & 15; };
+  int code = 0;
+  switch (form.code_bits) {
+    case 1: code = bit_at(0, quad); break;
+    case 2: code = bit_pair(0); break;
+    case 3:
+      for (int bit = 0; bit < 3; ++bit)
+        code |= bit_at(place_of_three(quad, bit).vector, place_of_three(quad, bit).at) << bit;
+      break;
+    case 4: code = nibble(); break;
+    case 5: code = nibble() | bit_at(4, quad) << 4; break;
+    case 6: code = nibble() | bit_pair(4) << 4; break;
+    default: code = codes[quad * 64 + byte];
+  }
+  return static_cast<std::uint8_t>(code);
 }
 
 // Takes one row of a packed block apart again.

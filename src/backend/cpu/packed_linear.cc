@@ -28,7 +28,7 @@ const LinearKernel& choose_kernel(const KernelSet& kernels, const quant::QuantFo
 }
 
 // Of the panels in files of packed weights: to be raised with every change of pack_*.cc.
-constexpr int kLayoutVersion = 4;
+constexpr int kLayoutVersion = 5;
 
 // An output counts as moved if the second term changes it by more than this share. One scale for a row moves most
 // outputs by more than one for each group does, which is what W8A8 is; only what is far beyond counts there.

@@ -26,6 +26,7 @@ struct Shape {
   std::int64_t chunk = 0;
   float softcap = 0.0f;
   bool alibi = false, sinks = false;
+  std::int64_t scale_dim = 0;  // scores are divided by its root; 0 = head_dim
 
   std::int64_t value_head_dim() const { return value_dim > 0 ? value_dim : head_dim; }
 };
@@ -36,7 +37,9 @@ inline std::string describe(const Shape& s) {
                      s.alibi ? " alibi" : "", s.sinks ? " sinks" : "");
 }
 
-inline float scale_of(const Shape& s) { return 1.0f / std::sqrt(static_cast<float>(s.head_dim)); }
+inline float scale_of(const Shape& s) {
+  return 1.0f / std::sqrt(static_cast<float>(s.scale_dim > 0 ? s.scale_dim : s.head_dim));
+}
 
 // Random contents of one sequence: keys [length][K][Dk], values [length][K][Dv], and queries of the last n_rows tokens,
 // [n_rows][H][Dk].
