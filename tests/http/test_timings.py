@@ -34,7 +34,8 @@ def test_an_answer_tells_its_times_and_what_its_steps_made_of_the_machine(server
     if path == EMBED:  # decodes nothing
         assert times["mbu"] is None and times["read_gb_s"] is None and "decode" not in causes
         return
-    assert 0 < times["mbu"] < 2 and times["read_gb_s"] > 0
+    # None: memory has become faster than when it was measured (share_of_peak(), utilization_test.cc).
+    assert times["read_gb_s"] > 0 and (times["mbu"] is None or 0 < times["mbu"] <= 1)
     assert (causes["decode"]["mbu"], causes["decode"]["read_gb_s"]) == (times["mbu"], times["read_gb_s"])
 
 
