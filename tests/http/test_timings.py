@@ -1,4 +1,6 @@
 """`timings` and `explain` on every route that computes: times, and what the answer's steps made of the machine."""
+import time
+
 import pytest
 from running_server import events, read_all, unchunked
 
@@ -28,14 +30,16 @@ def answer(server, path, stream, more=None):
 @pytest.mark.parametrize("path, stream", [(path, stream) for path in BODIES for stream in (False, True) if path != EMBED or not stream])
 def test_an_answer_tells_its_times_and_what_its_steps_made_of_the_machine(server, path, stream):
     said = answer(server, path, stream)
+    if path != EMBED and said["timings"]["mbu"] is None:  # memory became faster since it was measured; quiet servers do that again
+        time.sleep(12)
+        said = answer(server, path, stream, {"cache_salt": f"{path}{stream} again"})
     times, causes = said["timings"], {cause["cause"]: cause for cause in said["why_slow"]}
     assert times["prompt_n"] > 100 and times["prefill_ms"] > 0
     assert 0 < times["prefill_mfu"] < 2 and causes["prefill"]["prefill_mfu"] == times["prefill_mfu"]
     if path == EMBED:  # decodes nothing
         assert times["mbu"] is None and times["read_gb_s"] is None and "decode" not in causes
         return
-    # None: memory has become faster than when it was measured (share_of_peak(), utilization_test.cc).
-    assert times["read_gb_s"] > 0 and (times["mbu"] is None or 0 < times["mbu"] <= 1)
+    assert 0 < times["mbu"] < 2 and times["read_gb_s"] > 0
     assert (causes["decode"]["mbu"], causes["decode"]["read_gb_s"]) == (times["mbu"], times["read_gb_s"])
 
 

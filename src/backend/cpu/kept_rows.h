@@ -15,6 +15,8 @@ namespace millrace::backend::cpu {
 class KeptRows {
  public:
   static constexpr std::int64_t kBlocks = 4;  // of rows, which are kept; more take each other's place
+  // The most that a group of kGroup values takes: codes of 16 bits, and as much beside them as in an Int8Group.
+  static constexpr std::size_t kGroupBytes = kGroup * 2 + (sizeof(Int8Group) - kGroup);
 
   // `n` rows from `first` on in `bytes` of memory, which stays as it is until the next call. Calls arrange(memory)
   // unless that was done before. The address of `order` names the order.

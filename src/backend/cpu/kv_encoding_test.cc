@@ -10,6 +10,7 @@
 
 #include "backend/cpu/head_rotation.h"
 #include "backend/cpu/kv_codes.h"
+#include "backend/cpu/testing/attention_fixture.h"
 #include "backend/cpu/testing/reference.h"
 
 namespace millrace::backend::cpu {
@@ -214,6 +215,22 @@ TEST_F(CodeBytes, ValuesOfFiveBitsComeBack) {
   unpack_value_nibbles(nibbles, kDims, back_);
   unpack_value_bits(bits, kDims, back_);
   expect_lowest_bits(5);
+}
+
+TEST(KvWriter, MakesTheScaleNanWhenAValueIsNotFinite) {
+  for (const Isa isa : supported_isas()) {
+    const KernelSet kernels = select_kernels(isa);
+    for (const float bad : {std::numeric_limits<float>::quiet_NaN(), -std::numeric_limits<float>::infinity()}) {
+      for (const std::size_t at : {0u, 13u, 31u}) {
+        std::vector<float> x = normal_values(32, 5);
+        x[at] = bad;
+        std::vector<std::int8_t> codes(32);
+        float scale = 0.0f;
+        kernels.to_int8(x.data(), 32, codes.data(), &scale);
+        EXPECT_TRUE(std::isnan(scale)) << to_string(isa);
+      }
+    }
+  }
 }
 
 }  // namespace

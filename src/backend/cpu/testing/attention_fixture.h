@@ -353,4 +353,10 @@ inline std::vector<float> attend(Isa isa, const KvEncoding* encoding, const Cont
   return attend({isa, encoding, &paged32(), paged32().block_tokens}, content);
 }
 
+// Of the head of `width` values that has the one at i.
+inline double largest_of_head(const std::vector<double>& values, std::size_t i, std::size_t width) {
+  const auto head = values.begin() + static_cast<std::ptrdiff_t>(i / width * width);
+  return *std::max_element(head, head + static_cast<std::ptrdiff_t>(width));
+}
+
 }  // namespace millrace::backend::cpu
