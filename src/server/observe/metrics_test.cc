@@ -145,6 +145,8 @@ TEST_F(MetricsTest, UtilizationIsWorkOverThePeakOfTheStepsTime) {
   const metrics::MetricsReading reading = read(snapshot);
   EXPECT_NEAR(reading.sum("millrace:memory_bandwidth_utilization"), bytes / seconds / 1e9, 1e-9);
   EXPECT_NEAR(reading.sum("millrace:compute_utilization"), operations / seconds / 1e9, 1e-9);
+  EXPECT_EQ(reading.sum("millrace:peak_read_bytes_per_second"), 1e9);
+  EXPECT_EQ(reading.sum("millrace:peak_operations_per_second"), 1e9);
   EXPECT_EQ(reading.sum("vllm:estimated_read_bytes_per_gpu_total"), bytes);
   EXPECT_EQ(reading.sum("millrace:last_step_age_seconds"), 3.5);
   EXPECT_EQ(reading.sum("millrace:paused_streams"), 2);

@@ -256,6 +256,8 @@ void ModelMetrics::mirror(const EngineSnapshot& snapshot, TimePoint now) {
   const std::lock_guard lock(mutex_);
   const RecentWork::Sum work = recent_.sum(now);
   const engine::MachinePeaks peaks = model_.peaks == nullptr ? engine::MachinePeaks{} : model_.peaks->now();
+  peak_read_.Set(peaks.read_gb_s * 1e9);
+  peak_operations_.Set(peaks.gop_s * 1e9);
   mbu_.Set(share_or_nan(work.bytes, work.seconds, peaks.read_gb_s));
   mfu_.Set(share_or_nan(work.operations, work.seconds, peaks.gop_s));
   busy_.Set(std::min(1.0, work.seconds / static_cast<double>(RecentWork::kSeconds)));

@@ -68,6 +68,8 @@ class ModelMetrics {
   Gauge& kv_usage_ = gauge("vllm:kv_cache_usage_perc");
   Gauge& mbu_ = gauge("millrace:memory_bandwidth_utilization");
   Gauge& mfu_ = gauge("millrace:compute_utilization");
+  Gauge& peak_read_ = gauge("millrace:peak_read_bytes_per_second");
+  Gauge& peak_operations_ = gauge("millrace:peak_operations_per_second");
   Gauge& busy_ = gauge("millrace:busy_ratio");
   Gauge& oldest_wait_ = gauge("millrace:oldest_wait_seconds");
   Gauge& step_age_ = gauge("millrace:last_step_age_seconds");
