@@ -19,6 +19,8 @@
 
 namespace millrace::backend {
 
+struct LowRankSource;  // low_rank.h
+
 // How products with quantized weights are computed. Fixed for a model, never chosen per batch.
 enum class MatmulPrecision {
   kAuto,    // block formats: int8 activations in groups of 32; bf16 weights: bf16 products if the processor has them
@@ -113,6 +115,11 @@ class Backend : public Operations {
   // Packs weights. Reads each source once, panel by panel, so that peak memory is the packed size plus a few rows.
   // Throws LoadError for an unreadable source or lack of memory.
   virtual std::unique_ptr<Linear> make_linear(std::vector<WeightSource> sources, MatmulPrecision precision) = 0;
+
+  // Packs what one adapter adds to Linears of this backend, in the order of the list. In memory of their own, which is
+  // freed with the last of them. On the calling thread, any one, also while a step runs. Throws LoadError.
+  virtual std::vector<std::unique_ptr<LowRank>> make_low_ranks(std::vector<LowRankSource> sources,
+                                                               MatmulPrecision precision) = 0;
 
   // Must be called after all weights of the model have been made.
   virtual void finish_loading() = 0;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backend/backend.h"
+#include "backend/low_rank.h"
 
 namespace millrace::backend {
 
@@ -27,6 +28,10 @@ class ForwardingBackend : public Backend {
   std::vector<KvOverflow> take_kv_overflows() override { return inner_->take_kv_overflows(); }
   std::unique_ptr<Linear> make_linear(std::vector<WeightSource> sources, MatmulPrecision precision) override {
     return inner_->make_linear(std::move(sources), precision);
+  }
+  std::vector<std::unique_ptr<LowRank>> make_low_ranks(std::vector<LowRankSource> sources,
+                                                       MatmulPrecision precision) override {
+    return inner_->make_low_ranks(std::move(sources), precision);
   }
   void finish_loading() override { inner_->finish_loading(); }
   std::size_t packed_bytes(const quant::QuantFormat& format, std::int64_t rows, std::int64_t cols,

@@ -15,6 +15,15 @@ namespace millrace::backend {
 // Dk dimensions of a query or key head, Dv of a value head, E hidden, F feed-forward, V vocabulary, B tokens of a page.
 
 class Linear;
+class LowRank;
+
+// Rows of an operation to which an adapter adds something: the rows [first_row, first_row + n_rows) of its input get
+// scale * B (A x) on top of the product. Rows may have several adapters, which are added in the order of the list.
+struct AdapterRows {
+  std::int64_t first_row = 0, n_rows = 0;
+  const LowRank* weights = nullptr;  // made for the Linear of the operation
+  float scale = 1.0f;
+};
 
 enum class NormKind { kRms, kLayer };
 struct Norm {
@@ -72,10 +81,11 @@ struct AttendArgs {
 };
 
 struct LinearOptions {
-  std::optional<Norm> norm = {};            // applied to x before the product
-  DeviceAddress bias = {};                  // [n] f32 or null
-  bool accumulate = false;                  // out += instead of out =, for the residual
-  std::span<const std::int64_t> rows = {};  // indices of the rows of x to use, in order; empty = all
+  std::optional<Norm> norm = {};               // applied to x before the product
+  DeviceAddress bias = {};                     // [n] f32 or null
+  bool accumulate = false;                     // out += instead of out =, for the residual
+  std::span<const std::int64_t> rows = {};     // indices of the rows of x to use, in order; empty = all
+  std::span<const AdapterRows> adapters = {};  // counted in rows of the result
 };
 
 // What makes factors of gates.
@@ -113,6 +123,7 @@ struct AttentionInputs {
   DeviceView query_scale;
   std::span<const SequenceRows> sequences;
   KvPages kv;
+  std::span<const AdapterRows> adapters = {};
 };
 
 // The feed-forward network of a layer: down(activation(gate(n)) * up(n)), or down(activation(up(n))), with n = norm(x).
@@ -126,6 +137,7 @@ struct Mlp {
   const Linear* down = nullptr;  // [E, F]
   DeviceAddress down_bias;
   bool accumulate = true;  // out += instead of out =
+  std::span<const AdapterRows> up_adapters = {}, down_adapters = {};
 };
 
 // How the experts of each row are chosen; see router.h.

@@ -79,11 +79,11 @@ void CpuBackend::project_attention(const AttentionInputs& of_device, DeviceView 
   DCHECK(inputs.k_norm.over == HeadNorm::Over::kHead || !inputs.k_norm.after_rotation);
   if (rows == 0) return;
   const RowSource source(x, inputs.norm);
-  const ProductOutput output{inputs.bias, false, qkv};
+  const ProductOutput output{inputs.bias, false, qkv, of_device.adapters};
   const bool row_work = has_row_work(inputs);
   const std::int64_t block = row_block(rows, threads());
   if (block > 0) {
-    products_.reserve_block(weight, block);
+    products_.reserve_block(weight, block, output.adapters);
     program_->add_tasks((rows + block - 1) / block, [=, this, &weight](std::int64_t i, int worker) {
       const std::int64_t first = i * block, end = std::min(rows, first + block);
       products_.multiply_rows(source, weight, output, first, end - first, worker);

@@ -7,6 +7,7 @@
 #include "backend/cpu/pack.h"
 #include "backend/cpu/packed_cache.h"
 #include "backend/cpu/packed_linear.h"
+#include "backend/cpu/packed_low_rank.h"
 #include "base/check.h"
 #include "base/cpu_quota.h"
 
@@ -56,6 +57,7 @@ void CpuBackend::synchronize() {
   team_.offer(*program_);
   program_ = programs_.begin();
   plans_used_ = 0;
+  products_.end_step();
 }
 
 void CpuBackend::for_each(std::int64_t items, const std::function<void(std::int64_t)>& item) {
@@ -71,6 +73,18 @@ std::string CpuBackend::description() const {
 
 std::unique_ptr<Linear> CpuBackend::make_linear(std::vector<WeightSource> sources, MatmulPrecision precision) {
   return std::make_unique<PackedLinear>(std::move(sources), kernels_, precision, team_, arena_, packed_cache_.get());
+}
+
+// With a team of the caller alone, as the other one may be running a step.
+std::vector<std::unique_ptr<LowRank>> CpuBackend::make_low_ranks(std::vector<LowRankSource> sources,
+                                                                 MatmulPrecision precision) {
+  WorkerTeam alone(1);
+  WeightArena arena;
+  std::vector<std::unique_ptr<LowRank>> made;
+  for (LowRankSource& source : sources) {
+    made.push_back(std::make_unique<PackedLowRank>(std::move(source), precision, kernels_, alone, arena));
+  }
+  return made;
 }
 
 std::size_t CpuBackend::packed_bytes(const quant::QuantFormat& format, std::int64_t rows, std::int64_t cols,

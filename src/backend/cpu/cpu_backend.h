@@ -34,6 +34,8 @@ class CpuBackend final : public HostMemoryBackend {
   int threads() const noexcept override { return team_.size(); }
   std::vector<KvOverflow> take_kv_overflows() override { return overflows_.take(); }
   std::unique_ptr<Linear> make_linear(std::vector<WeightSource> sources, MatmulPrecision precision) override;
+  std::vector<std::unique_ptr<LowRank>> make_low_ranks(std::vector<LowRankSource> sources,
+                                                       MatmulPrecision precision) override;
   void finish_loading() override;
   std::size_t packed_bytes(const quant::QuantFormat& format, std::int64_t rows, std::int64_t cols,
                            MatmulPrecision precision) const override;
@@ -70,6 +72,7 @@ class CpuBackend final : public HostMemoryBackend {
   StepPrograms programs_;
   StepProgram* program_;       // the one being recorded
   Scratch hidden_, partials_;  // shared by the workers during an operation
+  Scratch adapter_hidden_;     // likewise: hidden rows as adapters read them
   ExpertPlan expert_plan_;
   WorkerMemory workers_;
   Products products_;

@@ -15,10 +15,10 @@ void CpuBackend::linear(const Linear& linear, const LinearOptions& options, Devi
   const std::int64_t rows = source.rows();
   DCHECK(x.cols() == weight.k() && out.cols() == weight.n() && rows == out.rows());
   if (rows == 0) return;
-  const ProductOutput output{pointer(options.bias), options.accumulate, out};
+  const ProductOutput output{pointer(options.bias), options.accumulate, out, options.adapters};
   const std::int64_t block = row_block(rows, threads());
   if (block == 0) return products_.multiply_columns(*program_, source, weight, output);
-  products_.reserve_block(weight, block);
+  products_.reserve_block(weight, block, options.adapters);
   program_->add_tasks((rows + block - 1) / block, [=, this, &weight](std::int64_t i, int worker) {
     const std::int64_t first = i * block;
     products_.multiply_rows(source, weight, output, first, std::min(block, rows - first), worker);

@@ -18,27 +18,77 @@ HiddenColumns hidden_of(const HostMlp& mlp) noexcept {
           .parameters = mlp.parameters};
 }
 
+// Of a worker that takes a block of rows: where its parts begin in its memory, behind a row for the norm.
+struct BlockMemory {
+  std::size_t input, hidden, chunk;
+  std::size_t adapter_input, adapter_hidden, pieces, ranks;  // only with adapters
+  std::size_t bytes;
+};
+
+BlockMemory block_memory(const HostMlp& mlp, std::int64_t rows, std::int64_t block) noexcept {
+  const ActivationForm up = packed(mlp.up).activation_form(), down = packed(mlp.down).activation_form();
+  const auto bytes_of = [&](const ActivationForm& form) { return ActivationRows(form, block, nullptr).bytes(); };
+  BlockMemory memory{};
+  memory.input = WorkerMemory::row_bytes(up.k);
+  memory.hidden = memory.input + bytes_of(up);
+  memory.chunk = memory.hidden + bytes_of(down);
+  memory.adapter_input = memory.chunk + HiddenColumns::chunk_bytes(block);
+  memory.adapter_hidden = memory.adapter_input + AdapterInput(input_form(mlp.up_adapters), block, nullptr).bytes();
+  memory.pieces = memory.adapter_hidden + AdapterInput(input_form(mlp.down_adapters), block, nullptr).bytes();
+  std::size_t pieces = 0, ranks = 0, largest = 0;
+  for (std::int64_t first = 0; first < rows && mlp.has_adapters(); first += block) {
+    for (const auto adapters : {mlp.up_adapters, mlp.down_adapters}) {
+      std::size_t count = 0;
+      const auto visit = [&](const AdapterPiece& piece) {
+        largest = std::max(largest, piece.weights->rank_bytes(piece.rows));
+        ++count;
+      };
+      ranks = std::max(ranks, cut_adapters(adapters, first, std::min(block, rows - first), block, false, visit));
+      pieces = std::max(pieces, count);
+    }
+  }
+  memory.ranks = memory.pieces + (pieces * sizeof(AdapterPiece) + 63) / 64 * 64;
+  memory.bytes = memory.ranks + ranks + largest;  // and scratch behind the last
+  return memory;
+}
+
 // Blocks of rows, each through the whole operation in the memory of the worker that takes it.
 void record_blocks(StepProgram& program, const KernelSet& kernels, WorkerMemory& workers, const HostMlp& mlp,
                    TensorView x, TensorView out, std::int64_t block) {
-  const PackedLinear &up = packed(mlp.up), &down = packed(mlp.down);
-  const std::size_t input_at = WorkerMemory::row_bytes(up.k());
-  const std::size_t hidden_at = input_at + ActivationRows(up.activation_form(), block, nullptr).bytes();
-  const std::size_t chunk_at = hidden_at + ActivationRows(down.activation_form(), block, nullptr).bytes();
-  workers.reserve(chunk_at + HiddenColumns::chunk_bytes(block));
+  const BlockMemory at = block_memory(mlp, x.rows(), block);
+  workers.reserve(at.bytes);
   const RowSource source(x, mlp.norm);
   program.add_tasks((x.rows() + block - 1) / block, [=, &kernels, &workers](std::int64_t i, int worker) {
     const std::int64_t first = i * block, rows = std::min(block, x.rows() - first);
     const PackedLinear& weight = packed(mlp.down);
     std::byte* memory = workers.of(worker);
     const ActivationRows input =
-        ActivationRows(packed(mlp.up).activation_form(), rows, memory + input_at).with_contents(new_contents());
-    const ActivationRows hidden(weight.activation_form(), rows, memory + hidden_at);
-    source.store(kernels, first, rows, input, workers.normed_row(worker));
+        ActivationRows(packed(mlp.up).activation_form(), rows, memory + at.input).with_contents(new_contents());
+    const ActivationRows hidden(weight.activation_form(), rows, memory + at.hidden);
+    const AdapterInput own(input_form(mlp.up_adapters), rows, memory + at.adapter_input);
+    store_rows(kernels, source, first, rows, input, mlp.up_adapters, own, workers.normed_row(worker));
+    const AdapterInput of_down(input_form(mlp.down_adapters), rows, memory + at.adapter_hidden);
     const HiddenColumns columns = hidden_of(mlp);
-    columns.compute(kernels, 0, columns.panels(), input, hidden, reinterpret_cast<float*>(memory + chunk_at));
+    auto* pieces = reinterpret_cast<AdapterPiece*>(memory + at.pieces);
+    std::size_t count = 0;
+    cut_adapters(mlp.up_adapters, first, rows, block, false, [&](const AdapterPiece& piece) {
+      piece.weights->shrink_all(kernels, own, piece.first_row, piece.rows, piece.scale,
+                                memory + at.ranks + piece.ranks_at);
+      pieces[count++] = piece;
+    });
+    const HiddenAdapters adapters{.up = {.pieces = std::span(pieces, count), .ranks = memory + at.ranks},
+                                  .down = mlp.down_adapters,
+                                  .first_row = first,
+                                  .hidden = of_down};
+    columns.compute(kernels, 0, columns.panels(), input, hidden, reinterpret_cast<float*>(memory + at.chunk),
+                    mlp.has_adapters() ? &adapters : nullptr);
     hidden.finish_rows(kernels, 0, rows);
     weight.multiply(0, weight.panels(), {hidden, mlp.down_bias, mlp.accumulate, out.row(first), out.row_stride()});
+    cut_adapters(mlp.down_adapters, first, rows, block, false, [&](const AdapterPiece& piece) {
+      piece.weights->shrink_all(kernels, of_down, piece.first_row, piece.rows, piece.scale, memory + at.ranks);
+      piece.weights->expand(0, weight.panels(), 0, piece.rows, memory + at.ranks, out.row(first + piece.first_row),
+                            out.row_stride());
+    });
   });
 }
 
@@ -57,17 +107,21 @@ void CpuBackend::mlp(const Mlp& of_device, DeviceView from, DeviceView to) {
   if (const std::int64_t block = row_block(rows, threads())) {
     return record_blocks(*program_, kernels_, workers_, mlp, x, out, block);
   }
-  const Products::SharedInput input = products_.share_input(*program_, source, up);
+  const Products::SharedInput input = products_.share_input(*program_, source, up, mlp.up_adapters);
   hidden_.reserve(ActivationRows(down.activation_form(), rows, nullptr).bytes());
-  // Behind what open_input puts there.
-  const std::size_t own = WorkerMemory::row_bytes(up.k()) + ActivationRows(up.activation_form(), rows, nullptr).bytes();
+  const AdapterForm down_form = input_form(mlp.down_adapters);
+  adapter_hidden_.reserve(AdapterInput(down_form, rows, nullptr).bytes());
+  const std::size_t own = Products::input_bytes(input);  // behind what open_input puts there
   workers_.reserve(own + HiddenColumns::chunk_bytes(rows));
   program_->add_split(
-      hidden_of(mlp).panels(), kColumnGrain, [this, mlp, input, own](std::int64_t begin, std::int64_t end, int worker) {
-        const std::int64_t n = input.source.rows();
-        const ActivationRows hidden(packed(mlp.down).activation_form(), n, hidden_.data());
+      hidden_of(mlp).panels(), kColumnGrain, [=, this](std::int64_t begin, std::int64_t end, int worker) {
+        const ActivationRows hidden(packed(mlp.down).activation_form(), rows, hidden_.data());
         auto* chunk = reinterpret_cast<float*>(workers_.of(worker) + own);
-        hidden_of(mlp).compute(kernels_, begin, end, products_.open_input(input, worker), hidden, chunk);
+        const ActivationRows prepared = products_.open_input(input, worker);
+        const HiddenAdapters adapters{.up = products_.outputs(input),
+                                      .down = mlp.down_adapters,
+                                      .hidden = AdapterInput(down_form, rows, adapter_hidden_.data())};
+        hidden_of(mlp).compute(kernels_, begin, end, prepared, hidden, chunk, mlp.has_adapters() ? &adapters : nullptr);
       });
   if (down.activation_form().waits_for_rows()) {
     program_->add_split(rows, 1, [this, mlp, rows](std::int64_t begin, std::int64_t end, int) {
@@ -75,14 +129,17 @@ void CpuBackend::mlp(const Mlp& of_device, DeviceView from, DeviceView to) {
     });
   }
   const std::uint64_t contents = new_contents();
-  program_->add_split(
-      down.panels(), kColumnGrain, [this, mlp, out, contents](std::int64_t begin, std::int64_t end, int) {
-        const PackedLinear& weight = packed(mlp.down);
-        const ActivationRows hidden =
-            ActivationRows(weight.activation_form(), out.rows(), hidden_.data()).with_contents(contents);
-        weight.multiply(begin, end,
-                        {hidden, mlp.down_bias, mlp.accumulate, out.row(0) + weight.column(begin), out.row_stride()});
-      });
+  SharedAdapters* of_down = products_.share_adapters(mlp.down_adapters, rows);
+  program_->add_split(down.panels(), kColumnGrain, [=, this](std::int64_t begin, std::int64_t end, int) {
+    const PackedLinear& weight = packed(mlp.down);
+    const ActivationRows hidden =
+        ActivationRows(weight.activation_form(), rows, hidden_.data()).with_contents(contents);
+    products_.shrink(of_down, AdapterInput(down_form, rows, adapter_hidden_.data()));
+    const std::int64_t column = weight.column(begin);
+    float* first = out.row(0) + column;
+    weight.multiply(begin, end, {hidden, mlp.down_bias, mlp.accumulate, first, out.row_stride()});
+    if (of_down != nullptr) products_.outputs(of_down).add(begin, end, column, first, out.row_stride());
+  });
 }
 
 }  // namespace millrace::backend::cpu

@@ -14,6 +14,15 @@ std::int64_t chunk_columns(std::int64_t rows) noexcept {
   return std::max(kMinChunkColumns, kChunkValues / rows / kMinChunkColumns * kMinChunkColumns);
 }
 
+void put_rows(const KernelSet& kernels, const HiddenAdapters& adapters, std::int64_t rows, std::int64_t column,
+              std::int64_t columns, const float* values, std::int64_t stride) noexcept {
+  for (const AdapterRows& adapter : adapters.down) {
+    const std::int64_t first = std::max<std::int64_t>(0, adapter.first_row - adapters.first_row);
+    const std::int64_t end = std::min(rows, adapter.first_row + adapter.n_rows - adapters.first_row);
+    for (std::int64_t r = first; r < end; ++r) adapters.hidden.put(kernels, r, column, values + r * stride, columns);
+  }
+}
+
 }  // namespace
 
 std::size_t HiddenColumns::chunk_bytes(std::int64_t rows) noexcept {
@@ -21,7 +30,7 @@ std::size_t HiddenColumns::chunk_bytes(std::int64_t rows) noexcept {
 }
 
 void HiddenColumns::compute(const KernelSet& kernels, std::int64_t first, std::int64_t last, const ActivationRows& x,
-                            const ActivationRows& hidden, float* chunk) const noexcept {
+                            const ActivationRows& hidden, float* chunk, const HiddenAdapters* adapters) const noexcept {
   const std::int64_t rows = x.rows(), gate_panels = gated ? panels() : 0;
   const std::int64_t stride = chunk_columns(rows), step = stride / kPanelRows;
   float* gate = gated ? chunk + rows * stride : nullptr;
@@ -30,6 +39,10 @@ void HiddenColumns::compute(const KernelSet& kernels, std::int64_t first, std::i
     const std::int64_t column = panel * kPanelRows, columns = std::min(width, end * kPanelRows) - column;
     if (gated) up->multiply(panel, end, {x, bias, false, gate, stride, expert});
     up->multiply(gate_panels + panel, gate_panels + end, {x, bias, false, chunk, stride, expert});
+    if (adapters != nullptr) {
+      if (gated) adapters->up.add(panel, end, up->column(panel), gate, stride);
+      adapters->up.add(gate_panels + panel, gate_panels + end, up->column(gate_panels + panel), chunk, stride);
+    }
     for (std::int64_t r = 0; r < rows; ++r) {
       float* values = chunk + r * stride;
       if (gated) {
@@ -39,6 +52,7 @@ void HiddenColumns::compute(const KernelSet& kernels, std::int64_t first, std::i
       }
       hidden.put(kernels, r, column, values, columns);
     }
+    if (adapters != nullptr) put_rows(kernels, *adapters, rows, column, columns, chunk, stride);
   }
 }
 

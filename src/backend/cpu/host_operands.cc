@@ -55,7 +55,9 @@ HostMlp on_host(const Mlp& mlp) noexcept {
           .parameters = mlp.parameters,
           .down = mlp.down,
           .down_bias = pointer(mlp.down_bias),
-          .accumulate = mlp.accumulate};
+          .accumulate = mlp.accumulate,
+          .up_adapters = mlp.up_adapters,
+          .down_adapters = mlp.down_adapters};
 }
 
 HostExperts on_host(const Experts& experts) noexcept {

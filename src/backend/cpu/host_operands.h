@@ -86,6 +86,9 @@ struct HostMlp {
   const Linear* down = nullptr;
   const float* down_bias = nullptr;
   bool accumulate = true;
+  std::span<const AdapterRows> up_adapters = {}, down_adapters = {};
+
+  bool has_adapters() const noexcept { return !up_adapters.empty() || !down_adapters.empty(); }
 };
 
 struct HostExperts {

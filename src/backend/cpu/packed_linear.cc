@@ -154,6 +154,17 @@ void PackedLinear::run(const PanelRange& panels, const Activations& x, const flo
   segment.kernel->run(args);
 }
 
+void PackedLinear::add_product(std::int64_t first, std::int64_t last, const float* x, std::int64_t rows, float* out,
+                               std::int64_t out_stride) const noexcept {
+  DCHECK(segments_.size() == 1 && segments_.front().kernel->activation == ActivationType::kF32);
+  Activations values;
+  values.rows = rows;
+  values.k = k_;
+  values.f32 = x;
+  values.f32_stride = k_;
+  run({segments_.front(), first, last, 0}, values, nullptr, true, out, out_stride);
+}
+
 struct PackedLinear::Counts {
   std::atomic<std::int64_t> outputs{0}, moved{0};
 };

@@ -61,6 +61,14 @@ class PackedLinear final : public Linear {
     return {k_, activation_types_, int8x2_ || rounding_ != nullptr, orders_};
   }
 
+  // Where the outputs of a stacked weight lie.
+  struct Stacked {
+    std::int64_t first_row, rows, first_panel;
+  };
+  Stacked stacked(std::size_t number) const noexcept {
+    return {segments_[number].first_row, segments_[number].rows, segments_[number].first_panel};
+  }
+
   // The number of panels of all segments, of one expert; panel numbers below count over all of them.
   std::int64_t panels() const noexcept { return panels_; }
   // The first output column of a panel; n for panel == panels().
@@ -75,6 +83,11 @@ class PackedLinear final : public Linear {
   };
   // Computes out = x W^T (+ bias) (+ out) for the columns of the panels [first, last).
   void multiply(std::int64_t first, std::int64_t last, const Product& product) const noexcept;
+
+  // Adds x W^T to the outputs of the panels [first, last) of a single weight whose kernel takes f32, for rows x [rows,
+  // k] that lie one behind the other. For small products: nothing is prepared.
+  void add_product(std::int64_t first, std::int64_t last, const float* x, std::int64_t rows, float* out,
+                   std::int64_t out_stride) const noexcept;
 
   // Row `row` of the stacked weight as f32[k]; those of expert e are n behind those of e - 1.
   void unpack_row(std::int64_t row, float* out) const;

@@ -9,18 +9,40 @@ constexpr std::int64_t kGrain = 2;  // panels
 
 }  // namespace
 
-Products::SharedInput Products::share_input(StepProgram& program, const RowSource& source, const PackedLinear& weight) {
+Products::SharedInput Products::share_input(StepProgram& program, const RowSource& source, const PackedLinear& weight,
+                                            std::span<const AdapterRows> adapters) {
   const std::int64_t rows = source.rows();
-  const std::size_t bytes = ActivationRows(weight.activation_form(), rows, nullptr).bytes();
-  const bool own = rows <= kOwnRows;
-  workers_.reserve(WorkerMemory::row_bytes(weight.k()) + (own ? bytes : 0));
-  if (own) return {source, &weight, new_contents(), true};
-  input_.reserve(bytes);
-  program.add_split(rows, 1, [this, source, &weight](std::int64_t begin, std::int64_t end, int worker) {
-    const ActivationRows shared(weight.activation_form(), source.rows(), input_.data());
-    for (std::int64_t r = begin; r < end; ++r) source.store_row(kernels_, r, shared, r, workers_.normed_row(worker));
+  const SharedInput input{source, &weight, new_contents(), rows <= kOwnRows, adapters, share_adapters(adapters, rows)};
+  workers_.reserve(input_bytes(input));
+  if (input.own) return input;
+  input_.reserve(ActivationRows(weight.activation_form(), rows, nullptr).bytes());
+  adapter_input_.reserve(AdapterInput(input_form(adapters), rows, nullptr).bytes());
+  program.add_split(rows, 1, [this, input](std::int64_t begin, std::int64_t end, int worker) {
+    const ActivationRows shared(input.weight->activation_form(), input.source.rows(), input_.data());
+    const AdapterInput own = adapter_input(input, worker);
+    for (std::int64_t r = begin; r < end; ++r) {
+      const float* x = input.source.row(kernels_, r, workers_.normed_row(worker));
+      shared.store_row(kernels_, r, x);
+      if (has_row(input.adapters, r)) own.put(kernels_, r, 0, x, input.source.columns());
+    }
   });
-  return {source, &weight, new_contents(), false};
+  return input;
+}
+
+std::size_t Products::input_bytes(const SharedInput& input) noexcept {
+  const ActivationForm form = input.weight->activation_form();
+  if (!input.own) return WorkerMemory::row_bytes(form.k);
+  const std::int64_t rows = input.source.rows();
+  return WorkerMemory::row_bytes(form.k) + ActivationRows(form, rows, nullptr).bytes() +
+         AdapterInput(input_form(input.adapters), rows, nullptr).bytes();
+}
+
+AdapterInput Products::adapter_input(const SharedInput& input, int worker) const noexcept {
+  const AdapterForm form = input_form(input.adapters);
+  const std::int64_t rows = input.source.rows();
+  std::byte* end = workers_.of(worker) + (input.own ? input_bytes(input) : 0);
+  const std::size_t bytes = input.own ? AdapterInput(form, rows, nullptr).bytes() : 0;
+  return AdapterInput(form, rows, input.own ? end - bytes : adapter_input_.data());
 }
 
 ActivationRows Products::open_input(const SharedInput& input, int worker) noexcept {
@@ -29,34 +51,58 @@ ActivationRows Products::open_input(const SharedInput& input, int worker) noexce
   const ActivationRows rows = ActivationRows(form, input.source.rows(), memory).with_contents(input.contents);
   std::uint64_t& prepared = prepared_[static_cast<std::size_t>(worker)].contents;
   if (input.own && prepared != input.contents) {
-    input.source.store(kernels_, 0, input.source.rows(), rows, workers_.normed_row(worker));
+    store_rows(kernels_, input.source, 0, input.source.rows(), rows, input.adapters, adapter_input(input, worker),
+               workers_.normed_row(worker));
     prepared = input.contents;
   }
+  if (input.shared != nullptr) shrink(input.shared, adapter_input(input, worker));
   return rows;
+}
+
+SharedAdapters* Products::share_adapters(std::span<const AdapterRows> adapters, std::int64_t rows) {
+  if (adapters.empty()) return nullptr;
+  if (shared_used_ == shared_.size()) shared_.emplace_back();
+  SharedAdapters& shared = shared_[shared_used_++];
+  ranks_.reserve(shared.begin(adapters, rows));
+  return &shared;
 }
 
 void Products::multiply_columns(StepProgram& program, const RowSource& source, const PackedLinear& weight,
                                 const ProductOutput& output) {
-  const SharedInput input = share_input(program, source, weight);
+  const SharedInput input = share_input(program, source, weight, output.adapters);
   program.add_split(weight.panels(), kGrain, [this, input, output](std::int64_t begin, std::int64_t end, int worker) {
     const ActivationRows x = open_input(input, worker);
     const TensorView& out = output.rows;
-    float* to = out.row(0) + input.weight->column(begin);
+    const std::int64_t column = input.weight->column(begin);
+    float* to = out.row(0) + column;
     input.weight->multiply(begin, end, {x, output.bias, output.accumulate, to, out.row_stride()});
+    if (input.shared != nullptr) outputs(input).add(begin, end, column, to, out.row_stride());
   });
 }
 
 void Products::multiply_rows(const RowSource& source, const PackedLinear& weight, const ProductOutput& output,
                              std::int64_t first, std::int64_t rows, int worker) const noexcept {
-  const ActivationRows x(weight.activation_form(), rows, workers_.of(worker) + WorkerMemory::row_bytes(weight.k()));
-  source.store(kernels_, first, rows, x, workers_.normed_row(worker));
+  std::byte* memory = workers_.of(worker) + WorkerMemory::row_bytes(weight.k());
+  const ActivationRows x(weight.activation_form(), rows, memory);
+  const AdapterInput own(input_form(output.adapters), rows, memory + x.bytes());
+  store_rows(kernels_, source, first, rows, x, output.adapters, own, workers_.normed_row(worker));
   const TensorView& out = output.rows;
   weight.multiply(0, weight.panels(), {x, output.bias, output.accumulate, out.row(first), out.row_stride()});
+  std::byte* ranks = memory + x.bytes() + own.bytes();
+  cut_adapters(output.adapters, first, rows, rows, false, [&](const AdapterPiece& piece) {
+    piece.weights->shrink_all(kernels_, own, piece.first_row, piece.rows, piece.scale, ranks);
+    piece.weights->expand(0, weight.panels(), 0, piece.rows, ranks, out.row(first + piece.first_row), out.row_stride());
+  });
 }
 
-void Products::reserve_block(const PackedLinear& weight, std::int64_t rows) {
+void Products::reserve_block(const PackedLinear& weight, std::int64_t rows, std::span<const AdapterRows> adapters) {
+  std::size_t ranks = 0;
+  for (const AdapterRows& adapter : adapters) {
+    ranks = std::max(ranks, static_cast<const PackedLowRank&>(*adapter.weights).rank_bytes(rows));
+  }
   workers_.reserve(WorkerMemory::row_bytes(weight.k()) +
-                   ActivationRows(weight.activation_form(), rows, nullptr).bytes());
+                   ActivationRows(weight.activation_form(), rows, nullptr).bytes() +
+                   AdapterInput(input_form(adapters), rows, nullptr).bytes() + 2 * ranks);
 }
 
 }  // namespace millrace::backend::cpu

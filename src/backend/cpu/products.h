@@ -1,9 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
+#include <span>
 #include <vector>
 
 #include "backend/cpu/activation_rows.h"
+#include "backend/cpu/adapter_pieces.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/packed_linear.h"
 #include "backend/cpu/row_source.h"
@@ -18,6 +21,7 @@ struct ProductOutput {
   const float* bias;  // [n] or null
   bool accumulate;
   TensorView rows;  // [rows of x, n]
+  std::span<const AdapterRows> adapters = {};
 };
 
 // Products of a step's rows with a packed weight: either all workers share the columns, or each takes blocks of rows
@@ -25,21 +29,42 @@ struct ProductOutput {
 // number run on that worker.
 class Products {
  public:
-  // The rows of a product whose columns the workers share.
+  // The rows of a product whose columns the workers share, and those that adapters of them read.
   struct SharedInput {
     RowSource source;
     const PackedLinear* weight;
     std::uint64_t contents;  // of the prepared rows
     bool own;                // each worker prepares the rows for itself, the first time; else they are prepared once
+    std::span<const AdapterRows> adapters;
+    SharedAdapters* shared;  // of the adapters; null: there are none
   };
 
   Products(const KernelSet& kernels, WorkerMemory& workers, int n_workers)
       : kernels_(kernels), workers_(workers), prepared_(static_cast<std::size_t>(n_workers)) {}
 
   // Records the preparation of the rows, unless there are so few that each worker prepares them for itself.
-  SharedInput share_input(StepProgram& program, const RowSource& source, const PackedLinear& weight);
-  // The prepared rows. If each worker prepares them for itself, this call does so the first time.
+  SharedInput share_input(StepProgram& program, const RowSource& source, const PackedLinear& weight,
+                          std::span<const AdapterRows> adapters = {});
+  // The prepared rows. If each worker prepares them for itself, this call does so the first time. Also takes rows
+  // through the adapters' A, until none is left.
   ActivationRows open_input(const SharedInput& input, int worker) noexcept;
+  // Bytes of a worker's memory that open_input() uses, from the beginning.
+  static std::size_t input_bytes(const SharedInput& input) noexcept;
+  // What the adapters add to the product.
+  AdapterOutputs outputs(const SharedInput& input) const noexcept { return outputs(input.shared); }
+
+  // The adapters of a product whose rows were prepared elsewhere; null: there are none. Each worker takes rows through
+  // A before it adds outputs().
+  SharedAdapters* share_adapters(std::span<const AdapterRows> adapters, std::int64_t rows);
+  void shrink(SharedAdapters* adapters, const AdapterInput& rows) noexcept {
+    if (adapters != nullptr) adapters->shrink(kernels_, rows, ranks_.data());
+  }
+  AdapterOutputs outputs(const SharedAdapters* adapters) const noexcept {
+    return {.shared = adapters, .ranks = ranks_.data()};
+  }
+  // The step has been recorded and run.
+  void end_step() noexcept { shared_used_ = 0; }
+
   // Records a product whose columns the workers share.
   void multiply_columns(StepProgram& program, const RowSource& source, const PackedLinear& weight,
                         const ProductOutput& output);
@@ -48,7 +73,7 @@ class Products {
   // before.
   void multiply_rows(const RowSource& source, const PackedLinear& weight, const ProductOutput& output,
                      std::int64_t first, std::int64_t rows, int worker) const noexcept;
-  void reserve_block(const PackedLinear& weight, std::int64_t rows);
+  void reserve_block(const PackedLinear& weight, std::int64_t rows, std::span<const AdapterRows> adapters);
 
  private:
   struct alignas(64) Prepared {
@@ -57,7 +82,13 @@ class Products {
 
   const KernelSet& kernels_;
   WorkerMemory& workers_;
-  Scratch input_;  // shared by the workers during a product
+  // The rows that adapters read, where share_input() or a worker puts them.
+  AdapterInput adapter_input(const SharedInput& input, int worker) const noexcept;
+
+  Scratch input_;                      // shared by the workers during a product
+  Scratch adapter_input_, ranks_;      // likewise, of its adapters
+  std::deque<SharedAdapters> shared_;  // of the products recorded; kept for their memory
+  std::size_t shared_used_ = 0;
   std::vector<Prepared> prepared_;
 };
 

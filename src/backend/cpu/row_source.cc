@@ -10,14 +10,16 @@ void normalise(const KernelSet& kernels, const HostNorm& norm, const float* x, s
   }
 }
 
+const float* RowSource::row(const KernelSet& kernels, std::int64_t row, float* normed) const noexcept {
+  const float* x = x_.row(chosen_.empty() ? row : chosen_[static_cast<std::size_t>(row)]);
+  if (norm_.weight == nullptr) return x;
+  normalise(kernels, norm_, x, x_.cols(), normed);
+  return normed;
+}
+
 void RowSource::store_row(const KernelSet& kernels, std::int64_t row, const ActivationRows& to, std::int64_t to_row,
                           float* normed) const noexcept {
-  const float* x = x_.row(chosen_.empty() ? row : chosen_[static_cast<std::size_t>(row)]);
-  if (norm_.weight != nullptr) {
-    normalise(kernels, norm_, x, x_.cols(), normed);
-    x = normed;
-  }
-  to.store_row(kernels, to_row, x);
+  to.store_row(kernels, to_row, this->row(kernels, row, normed));
 }
 
 void RowSource::store(const KernelSet& kernels, std::int64_t first, std::int64_t count, const ActivationRows& to,

@@ -23,6 +23,10 @@ class RowSource {
   void store_row(const KernelSet& kernels, std::int64_t row, const ActivationRows& to, std::int64_t to_row,
                  float* normed) const noexcept;
 
+  std::int64_t columns() const noexcept { return x_.cols(); }
+  // Row `row` as f32 [k]: in `normed`, if there is a norm.
+  const float* row(const KernelSet& kernels, std::int64_t row, float* normed) const noexcept;
+
  private:
   TensorView x_;
   HostNorm norm_;  // without a weight: none

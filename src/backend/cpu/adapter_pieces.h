@@ -1,0 +1,99 @@
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "backend/cpu/packed_low_rank.h"
+#include "backend/cpu/row_source.h"
+
+namespace millrace::backend::cpu {
+
+// Rows of a product that go through an adapter's A together: in one tile, or from the beginning of one on.
+struct AdapterPiece {
+  std::int64_t first_row, rows;
+  const PackedLowRank* weights;
+  float scale;
+  std::size_t ranks_at;  // of what A gives
+};
+
+// Cuts what adapters have of the rows [first, first + rows) of a product into pieces of at most `most` rows, a multiple
+// of kTileRows, counted from row `first`. Calls visit(piece) for each. Returns the bytes for what A of all of them
+// give, of the sums or, `by_part`, of each part of the columns.
+template <typename Visit>
+std::size_t cut_adapters(std::span<const AdapterRows> adapters, std::int64_t first, std::int64_t rows,
+                         std::int64_t most, bool by_part, const Visit& visit) {
+  std::size_t at = 0;
+  for (const AdapterRows& adapter : adapters) {
+    std::int64_t row = std::max<std::int64_t>(0, adapter.first_row - first);
+    const std::int64_t end = std::min(rows, adapter.first_row + adapter.n_rows - first);
+    while (row < end) {
+      const std::int64_t in_tile = row % kTileRows;
+      const std::int64_t n = std::min(end - row, in_tile > 0 ? kTileRows - in_tile : most);
+      const auto* weights = static_cast<const PackedLowRank*>(adapter.weights);
+      visit(AdapterPiece{row, n, weights, adapter.scale, at});
+      at += weights->rank_bytes(n) * static_cast<std::size_t>(by_part ? weights->parts() : 1);
+      row += n;
+    }
+  }
+  return at;
+}
+
+// The forms of x that the adapters' A want, together.
+AdapterForm input_form(std::span<const AdapterRows> adapters) noexcept;
+
+// Whether one of the adapters has that row.
+inline bool has_row(std::span<const AdapterRows> adapters, std::int64_t row) noexcept {
+  return std::ranges::any_of(
+      adapters, [row](const AdapterRows& one) { return row >= one.first_row && row < one.first_row + one.n_rows; });
+}
+
+// Converts rows [first, first + count) of the source to rows [0, count) of `to`, and those that adapters have to rows
+// of `own`. `normed` [k] is scratch memory.
+void store_rows(const KernelSet& kernels, const RowSource& source, std::int64_t first, std::int64_t count,
+                const ActivationRows& to, std::span<const AdapterRows> adapters, const AdapterInput& own,
+                float* normed) noexcept;
+
+// Adds what pieces that went through A give to the outputs of the base's panels [first, last); see
+// PackedLowRank::expand(). `out` is at row 0.
+void expand_pieces(std::span<const AdapterPiece> pieces, const std::byte* ranks, std::int64_t first, std::int64_t last,
+                   std::int64_t first_column, float* out, std::int64_t out_stride) noexcept;
+
+// The adapters of one product whose columns the workers share. Workers take pieces through parts of A before their
+// first columns of the base; none waits for another until it adds to its columns.
+class SharedAdapters {
+ public:
+  // Cuts the rows. On the stream's thread; the product's phase has not begun. Returns the bytes for what A gives.
+  std::size_t begin(std::span<const AdapterRows> adapters, std::int64_t rows);
+  // Takes pieces of x through A until none is left.
+  void shrink(const KernelSet& kernels, const AdapterInput& x, std::byte* ranks) noexcept;
+  // All pieces, when they are through A. The calling worker has called shrink() before.
+  std::span<const AdapterPiece> wait() const noexcept;
+
+ private:
+  struct Task {
+    std::int32_t piece, part;
+  };
+  std::vector<AdapterPiece> pieces_;
+  std::vector<Task> tasks_;
+  std::unique_ptr<std::atomic<std::int32_t>[]> left_;  // parts of each piece
+  std::size_t capacity_ = 0;                           // of left_
+  std::atomic<std::int64_t> next_{0}, done_{0};        // tasks taken; pieces that are through
+};
+
+// What adapters add to the outputs of one product, for a worker.
+struct AdapterOutputs {
+  const SharedAdapters* shared = nullptr;  // null: `pieces` are through A
+  std::span<const AdapterPiece> pieces = {};
+  const std::byte* ranks = nullptr;
+
+  void add(std::int64_t first, std::int64_t last, std::int64_t first_column, float* out,
+           std::int64_t out_stride) const noexcept {
+    expand_pieces(shared != nullptr ? shared->wait() : pieces, ranks, first, last, first_column, out, out_stride);
+  }
+};
+
+}  // namespace millrace::backend::cpu

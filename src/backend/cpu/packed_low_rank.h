@@ -1,0 +1,106 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "backend/cpu/packed_linear.h"
+#include "backend/low_rank.h"
+
+namespace millrace::backend::cpu {
+
+// Columns of x in parts, of which A's products are summed in order. They follow from k alone, so that the sums do; the
+// parts are what workers take.
+struct ColumnParts {
+  static constexpr std::int64_t kMost = 512;
+  std::int64_t k = 0;
+
+  std::int64_t count() const noexcept { return (k + kMost - 1) / kMost; }
+  std::int64_t first(std::int64_t part) const noexcept { return std::min(k, part * width()); }
+  std::int64_t size(std::int64_t part) const noexcept { return first(part + 1) - first(part); }
+  std::int64_t width() const noexcept {  // whole groups
+    const std::int64_t share = count() == 0 ? 0 : (k + count() - 1) / count();
+    return (share + kGroup - 1) / kGroup * kGroup;
+  }
+};
+
+// The forms of x that A of some adapters read.
+struct AdapterForm {
+  std::int64_t k = 0;
+  unsigned types = 0;  // as ActivationForm::types
+  bool remainder = false;
+
+  ActivationForm of_part(std::int64_t part) const noexcept;
+};
+
+// Rows of x for adapters, part by part. A view, as ActivationRows are.
+class AdapterInput {
+ public:
+  AdapterInput(const AdapterForm& form, std::int64_t rows, std::byte* memory) noexcept
+      : form_(form), rows_(rows), memory_(memory) {}
+  std::size_t bytes() const noexcept;
+  ActivationRows part(std::int64_t part) const noexcept;
+  // Takes n values of row `row` from column `column` on, as ActivationRows::put().
+  void put(const KernelSet& kernels, std::int64_t row, std::int64_t column, const float* x,
+           std::int64_t n) const noexcept;
+
+ private:
+  AdapterForm form_;
+  std::int64_t rows_;
+  std::byte* memory_;
+};
+
+// A LowRank of the CPU. A and B are packed as any weight is, A in parts of its columns. A takes x in the form that its
+// own kernel wants, and gives f32, which B takes.
+class PackedLowRank final : public LowRank {
+ public:
+  PackedLowRank(LowRankSource source, MatmulPrecision precision, const KernelSet& kernels, WorkerTeam& team,
+                WeightArena& arena);
+
+  std::size_t packed_bytes() const noexcept override;
+  AdapterForm form() const noexcept { return form_; }
+  std::int64_t parts() const noexcept { return ColumnParts{form_.k}.count(); }
+  // Bytes of what A gives for so many rows: a multiple of 64.
+  std::size_t rank_bytes(std::int64_t rows) const noexcept { return static_cast<std::size_t>(rows * ranks_) * 4; }
+
+  // Computes the products of one part of the columns with every A.
+  void shrink(std::int64_t part, const ActivationRows& x, std::byte* ranks) const noexcept;
+  // Adds what the next part gave.
+  void add_part(const KernelSet& kernels, std::int64_t rows, const std::byte* other, std::byte* ranks) const noexcept;
+  // Multiplies the sums by the scales.
+  void scale(const KernelSet& kernels, float scale, std::int64_t rows, std::byte* ranks) const noexcept;
+  // All of that for rows of x, part by part. `ranks` is followed by as much scratch memory.
+  void shrink_all(const KernelSet& kernels, const AdapterInput& x, std::int64_t first_row, std::int64_t rows,
+                  float scale, std::byte* ranks) const noexcept;
+  // Adds B times that to the outputs of the base's panels [first, last) for `rows` rows. `out` is at `first_column`,
+  // that of panel `first`.
+  void expand(std::int64_t first, std::int64_t last, std::int64_t first_column, std::int64_t rows,
+              const std::byte* ranks, float* out, std::int64_t out_stride) const noexcept;
+
+ private:
+  struct Shrink {
+    std::int64_t first_panel, last_panel;  // of each of a_
+    std::int64_t rank, first_rank;         // first_rank: a multiple of 16
+    float scale;
+  };
+  struct Expand {
+    std::int64_t first_panel;   // of the base
+    std::int64_t first_column;  // of its outputs
+    std::size_t shrink;
+    std::unique_ptr<PackedLinear> b;
+  };
+  // What shrink number i gave for so many rows: [rows, rank].
+  float* ranks_of(std::size_t i, std::int64_t rows, std::byte* ranks) const noexcept {
+    return reinterpret_cast<float*>(ranks) + rows * shrinks_[i].first_rank;
+  }
+
+  AdapterForm form_;
+  std::vector<std::unique_ptr<PackedLinear>> a_;  // by part; all A stacked
+  std::int64_t ranks_ = 0;                        // of all, each a multiple of 16
+  std::vector<Shrink> shrinks_;
+  std::vector<Expand> expands_;
+};
+
+}  // namespace millrace::backend::cpu
