@@ -3,6 +3,7 @@
 #include <openssl/evp.h>
 
 #include <new>
+#include <string_view>
 
 #include "base/check.h"
 
@@ -16,6 +17,16 @@ const EVP_MD* algorithm() {
 }
 
 }  // namespace
+
+std::string hex(const Sha256Digest& digest) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  for (const std::uint8_t byte : digest) {
+    text += kDigits[byte >> 4];
+    text += kDigits[byte & 15];
+  }
+  return text;
+}
 
 Sha256::Sha256() : context_(EVP_MD_CTX_new(), &EVP_MD_CTX_free) {
   if (!context_) throw std::bad_alloc();

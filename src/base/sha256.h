@@ -5,12 +5,14 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 
 struct evp_md_ctx_st;
 
 namespace millrace {
 
 using Sha256Digest = std::array<std::uint8_t, 32>;
+std::string hex(const Sha256Digest& digest);  // 64 lower-case digits
 
 // SHA-256 over the bytes of all update() calls. One thread.
 class Sha256 {

@@ -45,20 +45,21 @@ ConfigView::ConfigView(const ConfigFile& config, std::string_view defaults)
 std::vector<std::string> ConfigView::spellings(const ConfigField& field) const {
   std::vector<std::string> names;
   for (const std::string_view name :
-       gguf() ? std::span<const std::string_view>(field.gguf) : std::span<const std::string_view>(field.json)) {
+       config_->gguf ? std::span<const std::string_view>(field.gguf) : std::span<const std::string_view>(field.json)) {
     if (name.empty()) continue;
-    const bool whole = !gguf() || name.front() == ':';
-    names.push_back(whole ? std::string(name.substr(gguf() ? 1 : 0)) : config_->architecture + "." + std::string(name));
+    const bool whole = !config_->gguf || name.front() == ':';
+    names.push_back(whole ? std::string(name.substr(config_->gguf ? 1 : 0))
+                          : config_->architecture + "." + std::string(name));
   }
   return names;
 }
 
 bool ConfigView::is_there(const std::string& name) const {
-  return gguf() ? config_->metadata.find(name) != nullptr : fields().find(name) != nullptr;
+  return config_->gguf ? config_->metadata.find(name) != nullptr : fields().find(name) != nullptr;
 }
 
 bool ConfigView::is_in_file(const std::string& name) const {
-  return gguf() ? is_there(name) : JsonFields(config_->file, config_->json).find(name) != nullptr;
+  return config_->gguf ? is_there(name) : JsonFields(config_->file, config_->json).find(name) != nullptr;
 }
 
 std::string ConfigView::find(const ConfigField& field) {
@@ -75,16 +76,16 @@ std::string ConfigView::name_of(const ConfigField& field) const {
   for (const std::string& name : names) {
     if (is_there(name)) return name;
   }
-  return names.empty() ? std::string(gguf() ? field.json[0] : field.gguf[0]) : names[0];
+  return names.empty() ? std::string(config_->gguf ? field.json[0] : field.gguf[0]) : names[0];
 }
 
 std::string ConfigView::quoted(const ConfigField& field) const {
-  return gguf() ? "key " + quote_name(name_of(field)) : name_of(field);
+  return config_->gguf ? "key " + quote_name(name_of(field)) : name_of(field);
 }
 
 void ConfigView::missing(const ConfigField& field) const {
-  throw_load_error(ErrorCode::kBadFile, name_of(field), "{}: required {}{} is missing", file(), gguf() ? "" : "field ",
-                   quoted(field));
+  throw_load_error(ErrorCode::kBadFile, name_of(field), "{}: required {}{} is missing", file(),
+                   config_->gguf ? "" : "field ", quoted(field));
 }
 
 void ConfigView::unsupported(const ConfigField& field, std::string_view why) const {
@@ -100,7 +101,8 @@ bool ConfigView::has(const ConfigField& field) { return !find(field).empty(); }
 bool ConfigView::is_list(const ConfigField& field) {
   const std::string name = find(field);
   if (name.empty()) return false;
-  return gguf() ? std::holds_alternative<GgufArray>(*config_->metadata.find(name)) : fields().find(name)->is_array();
+  return config_->gguf ? std::holds_alternative<GgufArray>(*config_->metadata.find(name))
+                       : fields().find(name)->is_array();
 }
 
 void ConfigView::check_range(const ConfigField& field, std::int64_t value, IntegerRange range) const {
@@ -111,7 +113,7 @@ void ConfigView::check_range(const ConfigField& field, std::int64_t value, Integ
 std::optional<std::int64_t> ConfigView::integer(const ConfigField& field, IntegerRange range) {
   const std::string name = find(field);
   if (name.empty()) return std::nullopt;
-  const auto value = gguf() ? config_->metadata.uniform_integer(name) : fields().integer(name);
+  const auto value = config_->gguf ? config_->metadata.uniform_integer(name) : fields().integer(name);
   if (value) check_range(field, *value, range);
   return value;
 }
@@ -124,7 +126,7 @@ std::int64_t ConfigView::required_integer(const ConfigField& field, IntegerRange
 std::optional<double> ConfigView::number(const ConfigField& field) {
   const std::string name = find(field);
   if (name.empty()) return std::nullopt;
-  return gguf() ? config_->metadata.number(name) : fields().number(name);
+  return config_->gguf ? config_->metadata.number(name) : fields().number(name);
 }
 
 std::optional<double> ConfigView::positive_number(const ConfigField& field) {
@@ -143,18 +145,18 @@ double ConfigView::required_positive_number(const ConfigField& field) {
 std::optional<bool> ConfigView::boolean(const ConfigField& field) {
   const std::string name = find(field);
   if (name.empty()) return std::nullopt;
-  return gguf() ? config_->metadata.boolean(name) : fields().boolean(name);
+  return config_->gguf ? config_->metadata.boolean(name) : fields().boolean(name);
 }
 
 std::optional<std::string> ConfigView::text(const ConfigField& field) {
   const std::string name = find(field);
   if (name.empty()) return std::nullopt;
-  return gguf() ? config_->metadata.text(name) : fields().text(name);
+  return config_->gguf ? config_->metadata.text(name) : fields().text(name);
 }
 
 std::optional<std::vector<bool>> ConfigView::booleans(const ConfigField& field) {
   const std::string name = find(field);
-  if (name.empty() || !gguf()) return std::nullopt;
+  if (name.empty() || !config_->gguf) return std::nullopt;
   const GgufValue& value = *config_->metadata.find(name);
   const auto* array = std::get_if<GgufArray>(&value);
   const auto* elements = array == nullptr ? nullptr : std::get_if<std::vector<bool>>(&array->elements);
@@ -175,12 +177,12 @@ std::optional<std::vector<bool>> ConfigView::booleans(const ConfigField& field) 
 
 const nlohmann::json* ConfigView::json(const ConfigField& field) {
   const std::string name = find(field);
-  return name.empty() || gguf() ? nullptr : fields().find(name);
+  return name.empty() || config_->gguf ? nullptr : fields().find(name);
 }
 
 std::optional<JsonFields> ConfigView::object(const ConfigField& field) {
   const std::string name = find(field);
-  if (name.empty() || gguf()) return std::nullopt;
+  if (name.empty() || config_->gguf) return std::nullopt;
   return fields().object(name);
 }
 
@@ -189,7 +191,7 @@ std::optional<std::vector<std::int64_t>> ConfigView::integers(const ConfigField&
   const std::string name = find(field);
   if (name.empty()) return std::nullopt;
   std::vector<std::int64_t> values;
-  if (gguf()) {
+  if (config_->gguf) {
     values = config_->metadata.integers(name);
   } else if (const nlohmann::json& value = *fields().find(name); value.is_array()) {
     for (const nlohmann::json& element : value) {
@@ -209,7 +211,7 @@ std::optional<std::vector<std::int64_t>> ConfigView::integers(const ConfigField&
 std::optional<std::vector<double>> ConfigView::numbers(const ConfigField& field) {
   const std::string name = find(field);
   if (name.empty()) return std::nullopt;
-  if (gguf()) {
+  if (config_->gguf) {
     const auto floats = config_->metadata.floats(name);
     return floats ? std::optional(std::vector<double>(floats->begin(), floats->end())) : std::nullopt;
   }
@@ -218,7 +220,7 @@ std::optional<std::vector<double>> ConfigView::numbers(const ConfigField& field)
 
 bool ConfigView::is_neutral(const std::string& name, std::string_view neutral) const {
   if (neutral == "*") return true;
-  const nlohmann::json value = gguf() ? as_json(*config_->metadata.find(name)) : *fields().find(name);
+  const nlohmann::json value = config_->gguf ? as_json(*config_->metadata.find(name)) : *fields().find(name);
   return neutral.empty() ? says_nothing(value) : value.is_null() || value == nlohmann::json::parse(neutral);
 }
 
@@ -228,7 +230,7 @@ void ConfigView::check_unread(std::span<const ConfigField> known) const {
       if (read_.contains(name) || !is_in_file(name) || is_neutral(name, field.neutral)) continue;
       throw_load_error(ErrorCode::kUnsupported, name,
                        "{}: {}{}: a {} model does not have this, and other models change by it", file(),
-                       gguf() ? "key " : "", gguf() ? quote_name(name) : name, config_->architecture);
+                       config_->gguf ? "key " : "", config_->gguf ? quote_name(name) : name, config_->architecture);
     }
   }
 }

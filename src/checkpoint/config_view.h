@@ -40,7 +40,10 @@ class ConfigView {
   // them; empty = none. GGUF has all it needs.
   ConfigView(const ConfigFile& config, std::string_view defaults);
 
-  bool gguf() const noexcept { return config_->gguf; }
+  // Whether names and orders are GGUF's.
+  bool gguf() const noexcept { return config_->gguf && !spelled_as_huggingface_; }
+  // From now on they are those that the same model has in Hugging Face's files. Fields are read as before.
+  void spell_as_huggingface() noexcept { spelled_as_huggingface_ = true; }
   const ConfigFile& config() const noexcept { return *config_; }
   const std::string& file() const noexcept { return config_->file; }
 
@@ -86,6 +89,7 @@ class ConfigView {
   const ConfigFile* config_;
   std::shared_ptr<const nlohmann::json> filled_;  // config.json with the defaults; null: there are none
   std::set<std::string> read_;
+  bool spelled_as_huggingface_ = false;
 };
 
 }  // namespace millrace::checkpoint

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "backend/backend.h"
+#include "model/adapters/step_adapters.h"
 #include "tensor/view.h"
 
 namespace millrace::model {
@@ -45,6 +46,8 @@ struct BatchInput {
   std::vector<std::span<const std::int32_t>> window_pages;
   // By sequence, the rope_length() of what it may grow to. Empty: that of the longest allowed, for all.
   std::vector<std::int64_t> rope_lengths;
+  // Rows with adapters, each of this model, ascending. They outlive the step.
+  std::vector<AdapterRange> adapters;
   std::vector<std::int64_t> logit_rows;   // rows whose logits are wanted, ascending
   std::vector<std::int64_t> scored_rows;  // rows whose logits go to `sink`, ascending
   std::vector<std::int64_t> hidden_rows;  // rows whose final hidden states go to `sink`, ascending

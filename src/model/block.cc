@@ -4,6 +4,12 @@
 
 namespace millrace::model {
 
+std::vector<backend::Linear*> Block::linears() const {
+  std::vector<backend::Linear*> all;
+  for (const Product* product : products()) all.push_back(product->weight.get());
+  return all;
+}
+
 double Block::weight_bytes(double) const noexcept {
   std::size_t bytes = 0;
   for (const backend::Linear* linear : linears()) bytes += linear->packed_bytes();

@@ -11,8 +11,10 @@
 
 #include "backend/backend.h"
 #include "kv/kv_groups.h"
+#include "model/adapters/step_adapters.h"
 #include "model/expert_use.h"
 #include "model/model_spec.h"
+#include "model/product.h"
 
 namespace millrace::model {
 
@@ -48,7 +50,13 @@ struct BlockRows {
   backend::DeviceView query_scale;                          // [T, 1], if ModelSpec::query_scale
   std::span<const backend::SequenceRows> sequences;         // with their pages in the block's layer
   std::span<const backend::SequenceRows> window_sequences;  // with their window pages (KvStore); LayerStack chooses
+  StepAdapters* adapters = nullptr;                         // null: no row has one
   RowSpace space;  // the block's workspace; its contents end with the block's run
+
+  // What the rows' adapters add to a product of the block.
+  std::span<const backend::AdapterRows> adapters_of(const Product& product) const {
+    return adapters == nullptr ? std::span<const backend::AdapterRows>() : adapters->of(product.place);
+  }
 };
 
 // A block with its weights. Const after load; one run at a time.
@@ -57,8 +65,9 @@ class Block {
   virtual ~Block() = default;
   // Computes the block's output. `pages` belong to the block's layer of the KvStore if it keeps keys and values.
   virtual void run(backend::Backend& backend, const BlockRows& rows, const backend::KvPages& pages) const = 0;
-  // Every weight matrix of the block.
-  virtual std::vector<backend::Linear*> linears() const = 0;
+  // Every product of the block, in the order in which they were loaded.
+  virtual std::vector<const Product*> products() const = 0;
+  std::vector<backend::Linear*> linears() const;  // their matrices
   // Bytes of weights that a step of so many rows reads: all, unless rows choose among them; then what is expected of
   // rows that choose at random.
   virtual double weight_bytes(double rows) const noexcept;

@@ -39,6 +39,13 @@ std::vector<float> BlockLoader::bias(const BlockWeight& weight) {
   return weights_.vector(full, weight);
 }
 
+Product BlockLoader::place(std::span<const BlockWeight> stacked) {
+  Product product;
+  product.place = products_++;
+  for (const BlockWeight& weight : stacked) product.roles.push_back(weight.role);
+  return product;
+}
+
 Product BlockLoader::product(std::span<const BlockWeight> stacked) {
   std::vector<backend::WeightSource> sources;
   std::vector<std::vector<float>> biases;
@@ -50,7 +57,7 @@ Product BlockLoader::product(std::span<const BlockWeight> stacked) {
 }
 
 Product BlockLoader::experts(std::span<const BlockWeight> stacked) {
-  Product product;
+  Product product = place(stacked);
   std::vector<backend::WeightSource> sources;
   for (const BlockWeight& weight : stacked) sources.push_back(weights_.experts(name(weight.tensor()), weight));
   product.weight = backend_.make_linear(std::move(sources), precision_);
@@ -78,15 +85,19 @@ BlockLoader::Chain BlockLoader::chain(std::span<const BlockWeight> up, const Blo
     first[i] = WeightLoader::with_rows(std::move(first[i]), order);
     biases.push_back(in_order(bias(up[i]), order));
   }
-  return {.up = pack(std::move(first), std::move(biases), up),
-          .down = pack(std::move(last), {bias(down)}, std::span(&down, 1))};
+  Chain made{.up = pack(std::move(first), std::move(biases), up),
+             .down = pack(std::move(last), {bias(down)}, std::span(&down, 1))};
+  made.up.row_order = made.down.column_order = order;
+  return made;
 }
 
 Product BlockLoader::pack(std::vector<backend::WeightSource> sources, std::vector<std::vector<float>> biases,
                           std::span<const BlockWeight> stacked) {
   const auto precision = stacked.front().exact ? backend::MatmulPrecision::kF32 : precision_;
-  return {.weight = backend_.make_linear(std::move(sources), precision),
-          .bias = backend_.make_vector(stack(std::move(biases), stacked))};
+  Product product = place(stacked);
+  product.weight = backend_.make_linear(std::move(sources), precision);
+  product.bias = backend_.make_vector(stack(std::move(biases), stacked));
+  return product;
 }
 
 NormWeights BlockLoader::norm(const std::string& pattern, const NormSpec& norm, std::int64_t n) {

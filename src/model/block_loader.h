@@ -7,15 +7,10 @@
 
 #include "model/block.h"
 #include "model/norm_weights.h"
+#include "model/product.h"
 #include "model/weight_loader.h"
 
 namespace millrace::model {
-
-// A packed matrix [n, k] and the biases of its n outputs.
-struct Product {
-  std::unique_ptr<backend::Linear> weight;
-  backend::DeviceVector bias;  // [n]; empty: none
-};
 
 // Reads the weights of one block. Patterns of names are those of one layer; the loader applies the file's order of rows
 // and columns. All functions throw LoadError naming tensor, expected and found shape.
@@ -26,6 +21,8 @@ class BlockLoader {
               backend::MatmulPrecision precision)
       : weights_(weights), spec_(spec), backend_(backend), precision_(precision) {}
   void set_layer(std::int64_t layer) noexcept { layer_ = layer; }
+  // Products loaded so far, and those outside the layers: the next one's place.
+  std::int64_t products() const noexcept { return products_; }
 
   const ModelSpec& spec() const noexcept { return spec_; }
   backend::Backend& backend() const noexcept { return backend_; }
@@ -54,6 +51,8 @@ class BlockLoader {
   std::string name(const std::string& pattern) const { return WeightLoader::layer_name(pattern, layer_); }
   Product pack(std::vector<backend::WeightSource> sources, std::vector<std::vector<float>> biases,
                std::span<const BlockWeight> stacked);
+  // A product without weights, at the next place.
+  Product place(std::span<const BlockWeight> stacked);
   backend::WeightSource source(const BlockWeight& weight);
   std::vector<float> bias(const BlockWeight& weight);
 
@@ -62,6 +61,7 @@ class BlockLoader {
   backend::Backend& backend_;
   backend::MatmulPrecision precision_;
   std::int64_t layer_ = 0;
+  std::int64_t products_ = kLayerPlaces;
 };
 
 }  // namespace millrace::model

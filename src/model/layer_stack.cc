@@ -47,6 +47,12 @@ LayerStack::LayerStack(WeightLoader& weights, const ModelSpec& spec, backend::Ba
                                 .sum_norm = loader.norm(output.sum_norm_name, output.sum_norm, spec.hidden_size)});
     }
   }
+  places_ = loader.products();
+}
+
+std::vector<const Product*> LayerStack::products(std::int64_t layer, std::size_t block) const {
+  const Layer& of = layers_[static_cast<std::size_t>(layer)];
+  return of.has_weights ? of.entries[block].block->products() : std::vector<const Product*>();
 }
 
 void LayerStack::run(backend::Backend& backend, const Entry& entry, const BlockRows& rows, const kv::KvStore& store) {

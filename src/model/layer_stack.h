@@ -26,6 +26,10 @@ class LayerStack {
              backend::MatmulPrecision precision, const std::function<void(std::int64_t layer)>& before = {});
 
   std::int64_t size() const noexcept { return std::ssize(layers_); }
+  // Places of products: those of all layers, and those outside.
+  std::int64_t places() const noexcept { return places_; }
+  // The products of one block of a layer; none if the layer has no weights of its own.
+  std::vector<const Product*> products(std::int64_t layer, std::size_t block) const;
   // Runs one layer over the rows, of which `output` and `accumulate` are set here. Its blocks read and write keys and
   // values in the store, which must be made for kv_needs(spec).
   void run(backend::Backend& backend, std::int64_t layer, const BlockRows& rows, const kv::KvStore& store) const;
@@ -57,6 +61,7 @@ class LayerStack {
                     const kv::KvStore& store) const;
 
   std::vector<Layer> layers_;
+  std::int64_t places_ = 0;
 };
 
 }  // namespace millrace::model

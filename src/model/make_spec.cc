@@ -61,4 +61,23 @@ Result<ModelSpec> make_spec(const Checkpoint& checkpoint, const backend::Limits&
   return failure.error();
 }
 
+ModelSpec make_module_spec(const Checkpoint& checkpoint) {
+  if (!checkpoint.config.gguf) return make_spec(checkpoint).or_throw();
+  const ModelFamily* family = find_family(checkpoint.config);
+  CHECK(family != nullptr);
+  try {
+    checkpoint::ConfigView view = view_as(*family, checkpoint.config);
+    ModelConfig config = read_shared_config(view, family->defaults);
+    complete_from_tensors(checkpoint, config);
+    view.spell_as_huggingface();
+    ModelSpec spec = family->spec(view, config);
+    spec.family = family->name;
+    return spec;
+  } catch (const LoadError& failure) {
+    throw_load_error(ErrorCode::kUnsupported, "lora",
+                     "{}: what adapters call the weights of a {} model is not known: {}", checkpoint.path, family->name,
+                     failure.error().message);
+  }
+}
+
 }  // namespace millrace::model

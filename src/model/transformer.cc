@@ -65,6 +65,7 @@ struct Transformer::Workspace {
   std::vector<backend::DeviceView> cos_sin;
   backend::DeviceView embedded;  // [T, size of embeddings], where that is not the layers'
   std::vector<backend::SequenceRows> window_sequences;
+  StepAdapters adapters;
   std::int64_t logit_rows = 0;
   backend::DeviceBuffer logits_memory;
   backend::HostView logits;           // of the last step
@@ -79,6 +80,7 @@ Transformer::Transformer(const checkpoint::Checkpoint& checkpoint, ModelSpec spe
     : spec_(std::move(spec)),
       backend_(backend),
       max_length_(options.max_length > 0 ? options.max_length : spec_.context_length),
+      precision_(options.precision),
       workspace_(std::make_unique<Workspace>()) {
   check_dimensions(spec_, backend.limits()).or_throw();
   load(checkpoint, options);
@@ -177,6 +179,8 @@ void Transformer::prepare_workspace(const BatchInput& input) {
   if (spec_.query_scale) w.layer.query_scale = w.layer.space.take(1);
   if (project_in_) w.embedded = w.layer.space.take(spec_.embedding_width());
   w.layer.sequences = input.sequences;
+  w.adapters.begin(input.adapters, layers_->places());
+  w.layer.adapters = input.adapters.empty() ? nullptr : &w.adapters;
   w.positions.resize(input.tokens.size());
   for (const backend::SequenceRows& sequence : input.sequences) {
     for (std::int64_t i = 0; i < sequence.n_rows; ++i) {
@@ -266,7 +270,10 @@ TensorView Transformer::forward(const BatchInput& input, const kv::KvStore& stor
   }
   if (input.hook != nullptr) input.hook->pass(layers_->size(), w.layer.residual);
   const backend::DeviceView of_rows = w.logits_memory.view(std::ssize(input.logit_rows), spec_.vocab_size);
-  if (!input.logit_rows.empty()) compute_logits(final_norm(), input.logit_rows, w.layer.residual, of_rows);
+  if (!input.logit_rows.empty()) {
+    compute_logits(final_norm(), input.logit_rows, w.layer.residual, of_rows,
+                   w.adapters.of(kHeadPlace, input.logit_rows));
+  }
   backend_.synchronize();
   expert_use_ = {};
   for (std::int64_t i = 0; i < n_layers; ++i) layers_->count_experts(backend_, layer(i), expert_use_);
@@ -277,13 +284,13 @@ TensorView Transformer::forward(const BatchInput& input, const kv::KvStore& stor
 }
 
 void Transformer::compute_logits(const backend::Norm& norm, std::span<const std::int64_t> rows, backend::DeviceView x,
-                                 backend::DeviceView out) const {
+                                 backend::DeviceView out, std::span<const backend::AdapterRows> adapters) const {
   if (project_out_) {
     const backend::DeviceView projected = workspace_->projected_memory.view(out.rows(), spec_.embedding_width());
     backend_.linear(*project_out_, {.norm = norm, .rows = rows}, x, projected);
-    backend_.linear(head(), {.bias = head_bias_.address()}, projected, out);
+    backend_.linear(head(), {.bias = head_bias_.address(), .adapters = adapters}, projected, out);
   } else {
-    backend_.linear(head(), {.norm = norm, .bias = head_bias_.address(), .rows = rows}, x, out);
+    backend_.linear(head(), {.norm = norm, .bias = head_bias_.address(), .rows = rows, .adapters = adapters}, x, out);
   }
   if (spec_.logit_scale != 1.0f || spec_.logit_softcap != 0.0f) {
     backend_.scale({.factor = spec_.logit_scale, .softcap = spec_.logit_softcap}, out);
@@ -309,12 +316,20 @@ void Transformer::feed(const BatchInput& input) {
   };
   in_blocks(
       input.scored_rows, spec_.vocab_size,
-      [&](auto rows, backend::DeviceView block) { compute_logits(final_norm(), rows, w.layer.residual, block); },
+      [&](auto rows, backend::DeviceView block) {
+        compute_logits(final_norm(), rows, w.layer.residual, block, w.adapters.of(kHeadPlace, rows));
+      },
       [&](std::int64_t first, const TensorView& block) { input.sink->take_logits(first, block); });
   in_blocks(
       input.hidden_rows, spec_.hidden_size,
       [&](auto rows, backend::DeviceView block) { backend_.norm(final_norm(), rows, w.layer.residual, block); },
       [&](std::int64_t first, const TensorView& block) { input.sink->take_hidden(first, block); });
+}
+
+const backend::Linear* Transformer::outer(OuterPlace place) const noexcept {
+  if (place == kEmbeddingPlace) return embedding_.get();
+  if (place == kHeadPlace) return &head();
+  return place == kProjectInPlace ? project_in_.get() : place == kProjectOutPlace ? project_out_.get() : nullptr;
 }
 
 std::vector<backend::Linear*> Transformer::linears() const {

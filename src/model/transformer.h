@@ -62,11 +62,17 @@ class Transformer {
   // states.
   backend::Norm final_norm() const noexcept { return final_norm_.view(); }
   // Computes logits [rows, V] of these rows of x [T, E], behind that norm; no rows are all. `rows` must stay until the
-  // backend has synchronized.
+  // backend has synchronized, and so must `adapters`, what adapters of the rows add to the head.
   void compute_logits(const backend::Norm& norm, std::span<const std::int64_t> rows, backend::DeviceView x,
-                      backend::DeviceView out) const;
+                      backend::DeviceView out, std::span<const backend::AdapterRows> adapters = {}) const;
   const backend::Linear& head() const noexcept { return head_ ? *head_ : *embedding_; }
   const backend::Linear& embedding() const noexcept { return *embedding_; }
+
+  // Its layers, for what goes through their products.
+  const LayerStack& layers() const noexcept { return *layers_; }
+  // The matrix of a place outside the layers; null if the model has none.
+  const backend::Linear* outer(OuterPlace place) const noexcept;
+  backend::MatmulPrecision precision() const noexcept { return precision_; }
 
   // Every weight matrix.
   std::vector<backend::Linear*> linears() const;
@@ -91,6 +97,7 @@ class Transformer {
   ModelSpec spec_;
   backend::Backend& backend_;
   std::int64_t max_length_;
+  backend::MatmulPrecision precision_;
   const std::vector<Rope>& ropes_of(std::int64_t length);
   void rotate(const BatchInput& input);
 

@@ -187,16 +187,22 @@ class Attention final : public Block {
     if (a.value_scale != 1.0f) backend.scale({.factor = a.value_scale}, attended);
     if (a.gate != OutputGate::kNone) {
       const backend::DeviceView gate = space.take(a.gate_size());
-      backend.linear(*gate_.weight, {.norm = norm_.view(), .bias = gate_.bias.address()}, x, gate);
+      backend.linear(*gate_.weight,
+                     {.norm = norm_.view(), .bias = gate_.bias.address(), .adapters = rows.adapters_of(gate_)}, x,
+                     gate);
       backend.gate(a.gate_function, gate, attended);
     }
-    backend.linear(*o_.weight, {.norm = sub_norm_.view(), .bias = o_.bias.address(), .accumulate = rows.accumulate},
+    backend.linear(*o_.weight,
+                   {.norm = sub_norm_.view(),
+                    .bias = o_.bias.address(),
+                    .accumulate = rows.accumulate,
+                    .adapters = rows.adapters_of(o_)},
                    attended, rows.output);
   }
 
-  std::vector<backend::Linear*> linears() const override {
-    std::vector<backend::Linear*> all = {qkv_.weight.get(), o_.weight.get()};
-    if (gate_.weight) all.push_back(gate_.weight.get());
+  std::vector<const Product*> products() const override {
+    std::vector<const Product*> all = {&qkv_, &o_};
+    if (gate_.weight) all.push_back(&gate_);
     return all;
   }
 
@@ -218,6 +224,7 @@ class Attention final : public Block {
     if (a.scales_query) inputs.query_scale = rows.query_scale;
     inputs.sequences = rows.sequences;
     inputs.kv = pages;
+    inputs.adapters = rows.adapters_of(qkv_);
     backend.project_attention(inputs, x, qkv);
   }
   backend::HeadNorm head_norm(const NormWeights& norm) const {

@@ -161,7 +161,7 @@ class Experts final : public Block {
       backend.norm(norm_.view(), {}, rows.residual, x);
     }
     const DeviceView logits = space.take(params_.routing.experts), routes = space.take(2 * params_.routing.chosen);
-    backend.linear(*router_.weight, {.bias = router_.bias.address()}, x, logits);
+    backend.linear(*router_.weight, {.bias = router_.bias.address(), .adapters = rows.adapters_of(router_)}, x, logits);
     if (params_.router_softcap != 0.0f) backend.scale({.softcap = params_.router_softcap}, logits);
     backend.route({.routing = params_.routing, .bias = choice_bias_.address()}, logits, routes);
     backend.experts({.up = up_.weight.get(),
@@ -175,13 +175,13 @@ class Experts final : public Block {
                      .accumulate = rows.accumulate,
                      .census = census_.address()},
                     x, routes, rows.output);
-    if (params_.shared_width > 0) run_shared(backend, x, rows.output, space);
+    if (params_.shared_width > 0) run_shared(backend, x, rows, space);
   }
 
-  std::vector<backend::Linear*> linears() const override {
-    std::vector<backend::Linear*> all = {router_.weight.get(), up_.weight.get(), down_.weight.get()};
-    if (params_.shared_width > 0) all.insert(all.end(), {shared_.up.weight.get(), shared_.down.weight.get()});
-    if (factor_.weight) all.push_back(factor_.weight.get());
+  std::vector<const Product*> products() const override {
+    std::vector<const Product*> all = {&router_, &up_, &down_};
+    if (params_.shared_width > 0) all.insert(all.end(), {&shared_.up, &shared_.down});
+    if (factor_.weight) all.push_back(&factor_);
     return all;
   }
 
@@ -207,7 +207,8 @@ class Experts final : public Block {
 
  private:
   // out += factor * shared(x)
-  void run_shared(backend::Backend& backend, const DeviceView& x, const DeviceView& out, RowSpace space) const {
+  void run_shared(backend::Backend& backend, const DeviceView& x, const BlockRows& rows, RowSpace space) const {
+    const DeviceView& out = rows.output;
     backend::Mlp mlp{.norm = {},
                      .up = shared_.up.weight.get(),
                      .up_bias = shared_.up.bias.address(),
@@ -215,11 +216,13 @@ class Experts final : public Block {
                      .activation = params_.activation,
                      .parameters = params_.parameters,
                      .down = shared_.down.weight.get(),
-                     .down_bias = shared_.down.bias.address()};
+                     .down_bias = shared_.down.bias.address(),
+                     .up_adapters = rows.adapters_of(shared_.up),
+                     .down_adapters = rows.adapters_of(shared_.down)};
     if (!factor_.weight) return backend.mlp(mlp, x, out);
     mlp.accumulate = false;
     const DeviceView factor = space.take(1), shared = space.take(out.cols());
-    backend.linear(*factor_.weight, {.bias = factor_.bias.address()}, x, factor);
+    backend.linear(*factor_.weight, {.bias = factor_.bias.address(), .adapters = rows.adapters_of(factor_)}, x, factor);
     backend.mlp(mlp, x, shared);
     backend.gate(backend::GateFunction::kSigmoid, factor, shared);
     backend.add({}, shared, out);

@@ -22,11 +22,14 @@ class LinearBlock final : public Block {
     RowSpace space = rows.space;
     const backend::DeviceView product = activation_ ? space.take(product_.weight->n()) : rows.output;
     backend.linear(*product_.weight,
-                   {.norm = norm_.view(), .bias = product_.bias.address(), .accumulate = rows.accumulate},
+                   {.norm = norm_.view(),
+                    .bias = product_.bias.address(),
+                    .accumulate = rows.accumulate,
+                    .adapters = rows.adapters_of(product_)},
                    rows.residual, product);
     if (activation_) backend.activate({.activation = *activation_, .gated = false}, product, rows.output);
   }
-  std::vector<backend::Linear*> linears() const override { return {product_.weight.get()}; }
+  std::vector<const Product*> products() const override { return {&product_}; }
 
  private:
   NormWeights norm_;

@@ -91,24 +91,29 @@ class Mlp final : public Block {
                  .parameters = params_.parameters,
                  .down = products_.down.weight.get(),
                  .down_bias = products_.down.bias.address(),
-                 .accumulate = rows.accumulate},
+                 .accumulate = rows.accumulate,
+                 .up_adapters = rows.adapters_of(products_.up),
+                 .down_adapters = rows.adapters_of(products_.down)},
                 rows.residual, rows.output);
   }
 
-  std::vector<backend::Linear*> linears() const override {
-    return {products_.up.weight.get(), products_.down.weight.get()};
-  }
+  std::vector<const Product*> products() const override { return {&products_.up, &products_.down}; }
 
  private:
   void run_in_parts(backend::Backend& backend, const BlockRows& rows) const {
     RowSpace space = rows.space;
     const backend::DeviceView up = space.take(products_.up.weight->n()), hidden = space.take(params_.width);
-    backend.linear(*products_.up.weight, {.norm = norm_.view(), .bias = products_.up.bias.address()}, rows.residual,
-                   up);
+    backend.linear(
+        *products_.up.weight,
+        {.norm = norm_.view(), .bias = products_.up.bias.address(), .adapters = rows.adapters_of(products_.up)},
+        rows.residual, up);
     backend.activate({.activation = params_.activation, .parameters = params_.parameters, .gated = params_.gated}, up,
                      hidden);
     backend.linear(*products_.down.weight,
-                   {.norm = sub_norm_.view(), .bias = products_.down.bias.address(), .accumulate = rows.accumulate},
+                   {.norm = sub_norm_.view(),
+                    .bias = products_.down.bias.address(),
+                    .accumulate = rows.accumulate,
+                    .adapters = rows.adapters_of(products_.down)},
                    hidden, rows.output);
   }
 

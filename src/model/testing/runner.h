@@ -72,6 +72,7 @@ class TestRunner {
         }
       }
       for (std::size_t r = 0; r < input.tokens.size(); ++r) input.logit_rows.push_back(static_cast<std::int64_t>(r));
+      if (adapter_ != nullptr) input.adapters = {{0, std::ssize(input.tokens), adapter_}};
       const TensorView out = transformer_.forward(input, store_);
       std::int64_t row = 0;
       for (const Chunk& chunk : step) {
@@ -122,6 +123,9 @@ class TestRunner {
     return run({tokens}, {{{0, static_cast<std::int64_t>(tokens.size())}}})[0];
   }
 
+  // The adapter of all rows of run() from now on; null: none. It must outlive the runs.
+  void set_adapter(const Adapter* adapter) { adapter_ = adapter; }
+
   backend::Backend& backend() { return *backend_; }
   const Transformer& transformer() const { return transformer_; }
   Transformer& transformer() { return transformer_; }
@@ -134,6 +138,7 @@ class TestRunner {
   Transformer transformer_;
   kv::KvStore store_;
   bool rotates_by_length_;
+  const Adapter* adapter_ = nullptr;
 };
 
 }  // namespace millrace::model

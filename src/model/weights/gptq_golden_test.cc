@@ -56,9 +56,7 @@ std::vector<float> values_of(const StoredWeight& weight, std::int64_t rows, std:
 std::string sha256(std::span<const float> values) {
   Sha256 hash;
   hash.update(std::as_bytes(values));
-  std::string text;
-  for (const std::uint8_t byte : hash.finish()) text += fmt::format("{:02x}", byte);
-  return text;
+  return hex(hash.finish());
 }
 
 // exp of the mean of -log p(token t + 1 | tokens up to t).

@@ -60,9 +60,7 @@ std::string hash_of(std::vector<float> values) {
   for (float& value : values) value += 0.0f;
   Sha256 hash;
   hash.update(std::as_bytes(std::span(values)));
-  std::string text;
-  for (const std::uint8_t byte : hash.finish()) text += fmt::format("{:02x}", byte);
-  return text;
+  return hex(hash.finish());
 }
 
 // bitsandbytes multiplies codes of 8 bits by the scale and then by 1 / 127, and rounds twice: what our scale, which has

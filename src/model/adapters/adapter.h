@@ -1,0 +1,54 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backend/low_rank.h"
+
+namespace millrace::model {
+
+// What a checkpoint of an adapter says of itself, for people.
+struct AdapterSummary {
+  std::int64_t rank = 0;     // the greatest
+  std::int64_t modules = 0;  // weights of the model that it changes
+  std::string type;          // how it is kept: "bf16"
+  double error = 0.0;        // of keeping it so: relative, of all its matrices together
+};
+
+// An adapter of one model in memory: LoRA (arXiv:2106.09685). Const.
+class Adapter {
+ public:
+  Adapter(std::string key, AdapterSummary summary, std::vector<std::unique_ptr<backend::LowRank>> weights)
+      : key_(std::move(key)), summary_(std::move(summary)), weights_(std::move(weights)) {
+    for (const auto& of_place : weights_) bytes_ += of_place == nullptr ? 0 : of_place->packed_bytes();
+  }
+
+  // Its number: no other adapter of this process has, or had, the same.
+  std::uint64_t id() const noexcept { return id_; }
+  // SHA-256 of all that decides what it computes, its name not included.
+  const std::string& key() const noexcept { return key_; }
+  const AdapterSummary& summary() const noexcept { return summary_; }
+  std::size_t bytes() const noexcept { return bytes_; }
+  // What it adds to the product of that place; null: nothing.
+  const backend::LowRank* weights(std::int64_t place) const noexcept {
+    return weights_[static_cast<std::size_t>(place)].get();
+  }
+
+ private:
+  static std::uint64_t next_id() noexcept {
+    static std::atomic<std::uint64_t> next{1};
+    return next.fetch_add(1, std::memory_order_relaxed);
+  }
+  std::uint64_t id_ = next_id();
+  std::string key_;
+  AdapterSummary summary_;
+  std::vector<std::unique_ptr<backend::LowRank>> weights_;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace millrace::model

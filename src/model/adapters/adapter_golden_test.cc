@@ -1,0 +1,76 @@
+// Logits of tiny models with adapters against PEFT (tests/golden/make_adapters.py), on the base's safetensors and on
+// its GGUF twin.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "model/adapters/load_adapter.h"
+#include "model/testing/golden_logits.h"
+#include "model/testing/runner.h"
+
+namespace millrace::model {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kGolden = fs::path(MILLRACE_TEST_DATA) / "../golden";
+
+// The model that the adapter in that folder was made of.
+fs::path base_of(const fs::path& folder) {
+  std::string name = read_file(Env::system(), folder / "base", 200).or_throw();
+  name.pop_back();
+  return kGolden / name;
+}
+
+// All of them, or those whose base has a twin.
+std::vector<fs::path> golden_adapters(bool with_gguf) {
+  std::vector<fs::path> folders;
+  for (const auto& folder : fs::directory_iterator(kGolden / "adapters")) {
+    if (!with_gguf || fs::exists(base_of(folder.path()) / "model.gguf")) folders.push_back(folder.path());
+  }
+  std::ranges::sort(folders);
+  return folders;
+}
+
+double largest_error(const std::vector<float>& found, const std::vector<float>& expected) {
+  EXPECT_EQ(found.size(), expected.size());
+  double largest = 0.0, error = 0.0;
+  for (std::size_t i = 0; i < std::min(found.size(), expected.size()); ++i) {
+    error = std::max(error, std::abs(static_cast<double>(found[i]) - expected[i]));
+    largest = std::max(largest, static_cast<double>(std::abs(expected[i])));
+  }
+  return error / largest;
+}
+
+class GoldenAdapter : public testing::TestWithParam<fs::path> {
+ protected:
+  void expect_golden(const fs::path& model) const {
+    const GoldenLogits golden = read_golden(GetParam());
+    const auto length = std::ssize(golden.tokens);
+    TestRunner runner(model, {.precision = backend::MatmulPrecision::kF32, .max_length = length});
+    const AdapterLoader loader(runner.checkpoint(), runner.transformer(), runner.backend());
+    const auto adapter = loader.load(Env::system(), GetParam(), {.type = AdapterType::kF32});
+    EXPECT_EQ(adapter->summary().error, 0.0);
+    const std::vector<std::vector<TestRunner::Chunk>> single(golden.tokens.size(), {{0, 1}});
+    runner.set_adapter(adapter.get());
+    EXPECT_LE(largest_error(runner.run_whole(golden.tokens), golden.logits), 1e-4) << model << ", the whole prompt";
+    EXPECT_LE(largest_error(runner.run({golden.tokens}, single)[0], golden.logits), 1e-4)
+        << model << ", token by token";
+    runner.set_adapter(nullptr);
+    EXPECT_GE(largest_error(runner.run_whole(golden.tokens), golden.logits), 1e-2) << "without it";
+  }
+};
+
+class GoldenAdapterOfGguf : public GoldenAdapter {};
+
+TEST_P(GoldenAdapter, EqualsPeft) { expect_golden(base_of(GetParam())); }
+TEST_P(GoldenAdapterOfGguf, EqualsPeft) { expect_golden(base_of(GetParam()) / "model.gguf"); }
+
+std::string adapter_name(const testing::TestParamInfo<fs::path>& tested) { return tested.param.filename().string(); }
+INSTANTIATE_TEST_SUITE_P(Adapters, GoldenAdapter, testing::ValuesIn(golden_adapters(false)), adapter_name);
+INSTANTIATE_TEST_SUITE_P(Adapters, GoldenAdapterOfGguf, testing::ValuesIn(golden_adapters(true)), adapter_name);
+
+}  // namespace
+}  // namespace millrace::model

@@ -1,0 +1,172 @@
+#include "model/adapters/peft_config.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <stdexcept>
+
+#include "base/error.h"
+#include "base/strict_json.h"
+#include "checkpoint/json_fields.h"
+#include "model/weights/module_pattern.h"
+
+namespace millrace::model {
+namespace {
+
+using checkpoint::JsonFields;
+
+constexpr std::int64_t kMaxRank = 1024;
+constexpr std::int64_t kDefaultRank = 8;
+
+// Fields that say how an adapter was trained, or which weights it has, which its tensors say too.
+constexpr std::string_view kWithoutEffect[] = {
+    "task_type", "auto_mapping", "peft_version", "base_model_name_or_path", "revision", "inference_mode",
+    "lora_dropout", "target_modules", "exclude_modules", "layers_to_transform", "layers_pattern", "loftq_config",
+    "eva_config", "velora_config", "runtime_config", "ensure_weight_tying", "fan_in_fan_out", "qalora_group_size",
+    // Unsloth and other tools
+    "auto_map", "base_model_class", "parent_library", "unsloth_fixed", "lora_ga_config"};
+// Fields that are read.
+constexpr std::string_view kRead[] = {
+    "peft_type", "r", "lora_alpha", "use_rslora", "rank_pattern", "alpha_pattern", "init_lora_weights", "bias"};
+
+struct Unsupported {
+  std::string_view field, what;
+};
+// Fields that change what an adapter computes.
+constexpr Unsupported kUnsupported[] = {
+    {"use_dora", "DoRA"},
+    {"modules_to_save", "whole modules beside the adapter"},
+    {"trainable_token_indices", "rows of the embedding of its own"},
+    {"layer_replication", "layers that run several times"},
+    {"target_parameters", "adapters of parameters that are no linear layers"},
+    {"alora_invocation_tokens", "activated LoRA"},
+    {"lora_bias", "a bias behind B"},
+    {"use_qalora", "QA-LoRA"},
+    {"use_bdlora", "block-diagonal LoRA"},
+    {"arrow_config", "routing among adapters"},
+    {"monteclora_config", "MonteCLoRA"},
+    {"kasa_config", "KaSA"},
+    {"corda_config", "CorDA, which changes the base's weights"},
+    {"megatron_config", "Megatron's layers"},
+};
+
+// Whether the value is one that switches nothing on.
+bool is_neutral(const nlohmann::json& value) {
+  if (value.is_boolean()) return !value.get<bool>();
+  if (value.is_number()) return value == 0;
+  return value.is_null() || (!value.is_primitive() && value.empty()) || (value.is_string() && value == "");
+}
+
+template <typename List>
+bool has(const List& list, std::string_view name) {
+  for (const auto& one : list) {
+    if (one == name) return true;
+  }
+  return false;
+}
+
+// Ways of beginning that subtract the first B A from the base's weights, so that the adapter fits these alone.
+void check_initialization(const JsonFields& fields) {
+  const nlohmann::json* value = fields.find("init_lora_weights");
+  if (value == nullptr || !value->is_string()) return;
+  const auto name = value->get<std::string>();
+  for (const std::string_view changing : {"pissa", "olora", "corda", "loftq", "lora_ga"}) {
+    if (!name.starts_with(changing)) continue;
+    throw_load_error(ErrorCode::kUnsupported, "init_lora_weights",
+                     "{}: init_lora_weights is '{}', which changes the base's weights too; save the adapter with "
+                     "path_initial_model_for_weight_conversion, which makes it one of the base as it is",
+                     fields.file(), name);
+  }
+}
+
+void check_fields(const JsonFields& fields, const nlohmann::json& json) {
+  for (const Unsupported& unsupported : kUnsupported) {
+    const nlohmann::json* value = fields.find(unsupported.field);
+    if (value == nullptr || is_neutral(*value)) continue;
+    throw_load_error(ErrorCode::kUnsupported, std::string(unsupported.field), "{}: {} is set: {} is not supported",
+                     fields.file(), unsupported.field, unsupported.what);
+  }
+  const auto bias = fields.text("bias").value_or("none");
+  if (bias != "none") {
+    throw_load_error(ErrorCode::kUnsupported, "bias",
+                     "{}: bias is '{}': only 'none' is supported, biases that were trained are not", fields.file(),
+                     bias);
+  }
+  const auto known = [&](const std::string& name) {
+    if (has(kWithoutEffect, name) || has(kRead, name)) return true;
+    for (const Unsupported& unsupported : kUnsupported) {
+      if (unsupported.field == name) return true;
+    }
+    return name == "megatron_core";
+  };
+  for (const auto& [name, value] : json.items()) {
+    if (known(name) || is_neutral(value)) continue;
+    throw_load_error(ErrorCode::kUnsupported, name, "{}: field '{}' is not known, and may change what the adapter does",
+                     fields.file(), name);
+  }
+}
+
+// Where several fit, the first one in the file counts, of which a sorted object knows nothing.
+std::vector<std::pair<std::string, double>> patterns_of(const JsonFields& fields, std::string_view text,
+                                                        const std::string& name, bool whole) {
+  std::vector<std::pair<std::string, double>> patterns;
+  if (!fields.object(name)) return patterns;
+  const auto ordered = nlohmann::ordered_json::parse(strict_json(text), nullptr, false);
+  if (ordered.is_discarded()) fields.wrong_type(name, "plain JSON");
+  for (const auto& [module, value] : ordered[name].items()) {
+    const bool fits = value.is_number() && value > 0 && (!whole || (value.is_number_integer() && value <= kMaxRank));
+    if (!fits) fields.wrong_type(name, whole ? "ranks from 1 to 1024" : "numbers above 0");
+    const std::string expression = "re:(.*\\.)?(" + module + ")$";
+    try {
+      static_cast<void>(ModulePattern(expression));
+    } catch (const std::invalid_argument& failure) {
+      throw_load_error(ErrorCode::kBadFile, name, "{}: {}: '{}' is no regular expression: {}", fields.file(), name,
+                       module, failure.what());
+    }
+    patterns.emplace_back(expression, value.get<double>());
+  }
+  return patterns;
+}
+
+}  // namespace
+
+PeftConfig::PeftConfig(const std::string& file, std::string_view text) {
+  const nlohmann::json json = checkpoint::parse_json_object(file, text);
+  const JsonFields fields(file, json);
+  const auto type = fields.text("peft_type").value_or("");
+  if (type != "LORA") {
+    throw_load_error(ErrorCode::kUnsupported, "peft_type", "{}: peft_type is '{}', must be 'LORA'", file, type);
+  }
+  rank_ = fields.integer("r").value_or(kDefaultRank);
+  if (rank_ < 1 || rank_ > kMaxRank) {
+    throw_load_error(ErrorCode::kBadFile, "r", "{}: r is {}, must be 1 to {}", file, rank_, kMaxRank);
+  }
+  alpha_ = fields.number("lora_alpha").value_or(kDefaultRank);
+  if (!std::isfinite(alpha_)) {
+    throw_load_error(ErrorCode::kBadFile, "lora_alpha", "{}: lora_alpha is {}, must be finite", file, alpha_);
+  }
+  rank_stabilized_ = fields.boolean("use_rslora").value_or(false);
+  ranks_ = patterns_of(fields, text, "rank_pattern", true);
+  alphas_ = patterns_of(fields, text, "alpha_pattern", false);
+  check_initialization(fields);
+  check_fields(fields, json);
+}
+
+double PeftConfig::value_of(const Patterns& patterns, const std::string& module, double otherwise) {
+  for (const auto& [expression, value] : patterns) {
+    if (ModulePattern(expression).matches(module)) return value;
+  }
+  return otherwise;
+}
+
+std::int64_t PeftConfig::rank(const std::string& module) const {
+  return static_cast<std::int64_t>(value_of(ranks_, module, static_cast<double>(rank_)));
+}
+
+double PeftConfig::scale(const std::string& module) const {
+  const auto rank = static_cast<double>(this->rank(module));
+  return value_of(alphas_, module, alpha_) / (rank_stabilized_ ? std::sqrt(rank) : rank);
+}
+
+}  // namespace millrace::model

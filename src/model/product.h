@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backend/backend.h"
+
+namespace millrace::model {
+
+// A packed matrix [n, k], or several stacked along n, and the biases of its n outputs.
+struct Product {
+  std::unique_ptr<backend::Linear> weight;
+  backend::DeviceVector bias;  // [n]; empty: none
+
+  // What adapters of it have to know. `place` is its number among the model's products.
+  std::int64_t place = -1;
+  std::vector<std::string> roles;  // BlockWeight::role of the stacked matrices
+  // Output i is row row_order[i] of each stacked matrix as the spec has it, and input j its column column_order[j]:
+  // see BlockLoader::chain(). Empty: in order.
+  std::vector<std::int32_t> row_order = {}, column_order = {};
+};
+
+// The places of products outside the layers; those of the layers follow.
+enum OuterPlace : std::int64_t { kEmbeddingPlace, kHeadPlace, kProjectInPlace, kProjectOutPlace, kLayerPlaces };
+
+}  // namespace millrace::model
