@@ -1,5 +1,6 @@
 #include "engine_flags.h"
 
+#include "adapter_flags.h"
 #include "cli.h"
 #include "option_flags.h"
 #include "option_heading.h"
@@ -17,6 +18,7 @@ void EngineFlags::declare(CLI::App& app) {
   declare_scheduling(app);
   declare_cache(app);
   declare_speculation(app, speculation);
+  declare_adapters(app, adapters);
 }
 
 void EngineFlags::declare_scheduling(CLI::App& app) {

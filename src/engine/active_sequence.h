@@ -11,6 +11,7 @@
 #include "engine/output_writer.h"
 #include "engine/prompt_reading.h"
 #include "engine/request.h"
+#include "engine/step_input.h"
 #include "engine/time_account.h"
 #include "sched/sequence.h"
 
@@ -37,6 +38,7 @@ struct ActiveSequence : sched::Sequence {
   decode::StopMatcher stops;
   std::unique_ptr<PromptReading> reading;  // null where nothing (more) is asked of the prompt but its successor
   bool draws = true;                       // its prompt gets a successor
+  StepInput::Adapters adapters;            // which its request keeps
   RequestStats stats;
   TimeAccount account;
   DraftRecord record;
@@ -68,6 +70,7 @@ struct ActiveSequence : sched::Sequence {
     prompt_tokens = first.prompt_tokens;
     max_total = first.max_total;
     scope = first.scope;
+    adapters = first.adapters;
     retention = first.retention;
     arrival = first.arrival;
     priority = first.priority;

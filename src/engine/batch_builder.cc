@@ -50,7 +50,8 @@ void add_row(const sched::StepRow& row, std::uint64_t launch, LaunchedStep& step
                              .first_position = sequence.scheduled,
                              .rope_length = sequence.scope.rope_length,
                              .pages = sequence.blocks.blocks(),
-                             .window_pages = sequence.blocks.window_blocks()});
+                             .window_pages = sequence.blocks.window_blocks(),
+                             .adapters = sequence.adapters});
   add_tokens(row, launch, input);
   if (row.samples() && row.feeds) {
     sequence.last_unseen = {.launch = launch, .sampled = static_cast<std::int32_t>(input.sampled_rows.size())};
@@ -86,7 +87,8 @@ void add_branches(LaunchedStep& step, StepInput& input) {
                                  .first_position = sequence.length() - 1,
                                  .rope_length = sequence.scope.rope_length,
                                  .pages = branch.blocks.blocks(),
-                                 .window_pages = branch.blocks.window_blocks()});
+                                 .window_pages = branch.blocks.window_blocks(),
+                                 .adapters = static_cast<const ActiveSequence&>(sequence).adapters});
     }
   }
 }

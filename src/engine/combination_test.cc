@@ -9,6 +9,7 @@
 #include "engine/testing/combination_choices.h"
 #include "engine/testing/combination_table.h"
 #include "engine/testing/engine_fixture.h"
+#include "engine/testing/made_adapters.h"
 #include "model/blocks/attention.h"
 #include "model/moe_spec.h"
 
@@ -24,6 +25,7 @@ const std::vector<std::string> kModels = {"dense", "mixture of experts"};
 const std::vector<std::string> kGrammars = {"any text", "grammar"};
 const std::vector<std::string> kSpeculations = {"no speculation", "ngram", "suffix", "draft-model", "early-exit",
                                                 "medusa",         "eagle", "mtp",    "tree"};
+const std::vector<std::string> kAdapters = {"no adapter", "one adapter", "several adapters"};
 const std::vector<std::string> kSituations = {"alone", "in a batch", "prefix hit", "preempted", "steps in flight"};
 
 // What keys and values are stored as: each sampler, grammar, score and kind of answer meets each.
@@ -93,6 +95,21 @@ class CombinationTest : public EngineTest {
                    [other](model::ModelSpec spec) { return changed(std::move(spec), other); }),
         heads_{32, other.head_dim, other.value_dim} {}
 
+  // What number `i` of the requests that run together goes through, by the name in kAdapters: all the same, or one,
+  // two, none by turns.
+  std::vector<AdapterUse> adapters_of(const std::string& kind, std::size_t i) {
+    if (kind == kAdapters[0]) return {};
+    if (first_ == nullptr) {
+      first_ = made_adapter(*checkpoint_, transformer_, *backend_, 1);
+      second_ = made_adapter(*checkpoint_, transformer_, *backend_, 2, 7);
+      adapters_->put("first", "", first_);
+      adapters_->put("second", "", second_);
+    }
+    const AdapterUse first{first_->key(), 1.0f, first_}, second{second_->key(), -0.5f, second_};
+    if (kind == kAdapters[1]) return {first};
+    return i % 3 == 0 ? std::vector{first, second} : i % 3 == 1 ? std::vector{second} : std::vector<AdapterUse>();
+  }
+
   using Answers = std::map<int, Collected>;
   using Compiled = std::shared_ptr<grammar::CompiledGrammar>;
 
@@ -129,13 +146,19 @@ class CombinationTest : public EngineTest {
     const auto engine = engine_with(speculation, tight ? 288 : 4096);
     std::vector<Request> requests = {request};
     if (situation == "prefix hit") {
-      Request before = this->request(0, 0);
-      before.tokens = request.tokens;
-      run(*engine, {before});
+      std::vector<std::vector<AdapterUse>> earlier = {request.adapters};
+      if (!request.adapters.empty()) earlier = {{}, adapters_of(adapter_kind_, 1), request.adapters};
+      for (const std::vector<AdapterUse>& adapters : earlier) {
+        Request before = this->request(0, 0);
+        before.tokens = request.tokens;
+        before.adapters = adapters;
+        run(*engine, {before});
+      }
     } else if (situation != "alone") {
       for (unsigned i = 0; i < 5; ++i) {
         requests.push_back(this->request(60 + i, 50 + i, 60));
         requests.back().priority = -1;
+        requests.back().adapters = adapters_of(adapter_kind_, i + 1);
       }
     }
     Answers answers = run(*engine, requests, grammar);
@@ -177,6 +200,8 @@ class CombinationTest : public EngineTest {
   backend::KvFormat pages_ = backend::cpu::choose_pages("bf16", "vector16", 16).or_throw();
   const draft::RandomHeads heads_;
   std::size_t swap_bytes_ = 0;
+  std::string adapter_kind_ = kAdapters[0];
+  std::shared_ptr<const model::Adapter> first_, second_;
   std::int32_t tight_window_pages_ = 0;
   const std::string medusa_ = heads_.medusa().write("combined_medusa", draft::RandomHeads::medusa_config());
   const std::string eagle_ = heads_.eagle().write("combined_eagle", heads_.eagle_config());
@@ -201,16 +226,19 @@ void CombinationTest::run_combinations(SeenFeatures& seen, const std::string& mo
           const Compiled fits = grammar == "grammar" ? compiled : nullptr;
           const std::string& encoding = stored[static_cast<std::size_t>(choices++) % stored.size()];
           pages_ = backend::cpu::choose_pages(encoding, "vector16", 16).or_throw();
+          adapter_kind_ = kAdapters[static_cast<std::size_t>(choices) % kAdapters.size()];
+          asked.adapters = adapters_of(adapter_kind_, 0);
           const Answers plain = run(*engine_with("no speculation", 4096), {asked}, fits);
           expect_sums(plain, fits);
           for (const std::string& speculation : kSpeculations) {
             for (const std::string& situation : kSituations) {
               if (combination++ % stride != 0) continue;
               SCOPED_TRACE(model + ", " + sampler.name + ", " + grammar + ", " + score.name + ", " + answer.name +
-                           ", " + speculation + ", " + situation + ", " + encoding);
+                           ", " + speculation + ", " + situation + ", " + encoding + ", " + adapter_kind_);
               expect_same(in_situation(situation, speculation, asked, fits), plain);
               if (HasFailure()) return;
-              seen.add({model, sampler.name, grammar, score.name, answer.name, speculation, situation, encoding});
+              seen.add({model, sampler.name, grammar, score.name, answer.name, speculation, situation, encoding,
+                        adapter_kind_});
             }
           }
         }
@@ -248,7 +276,7 @@ TEST_F(CombinationTest, OfAnyFeaturesGiveWhatThePlainPathGives) {
   MixtureCombinations().add_to(seen);
   if (HasFailure()) return;
   const std::string table = seen.table({names_of(samplers()), kGrammars, kSpeculations, kModels, names_of(scores()),
-                                        names_of(answers()), kSituations, encodings()});
+                                        names_of(answers()), kSituations, encodings(), kAdapters});
   EXPECT_EQ(table.find("no**"), std::string::npos) << table;
   if (stride > 1) return;
   if (std::getenv("MILLRACE_WRITE_DOCS") != nullptr) write_documented(table);

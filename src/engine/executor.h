@@ -33,6 +33,9 @@ class Executor {
   virtual void set_drafter(std::unique_ptr<draft::Drafter> drafter) { drafter_ = std::move(drafter); }
   virtual draft::Drafter* drafter() noexcept { return drafter_.get(); }
 
+  // The adapter that steps find for a request: its own, or another one of the same key. Null: it has none.
+  virtual std::shared_ptr<const model::Adapter> adapter(const AdapterUse&) const { return nullptr; }
+
   // Launches that may be outstanding. The pages of a launched step stay as they are until it is waited for. Where it is
   // more than 1, the executor samples rows and feeds the tokens to later steps (StepInput::Sampled, Fed), so that an
   // answer can have a token in each.

@@ -23,6 +23,7 @@ class ForwardingExecutor : public Executor {
   kv::PageDevice& device() noexcept override { return inner_->device(); }
   void set_drafter(std::unique_ptr<draft::Drafter> drafter) override { inner_->set_drafter(std::move(drafter)); }
   draft::Drafter* drafter() noexcept override { return inner_->drafter(); }
+  std::shared_ptr<const model::Adapter> adapter(const AdapterUse& use) const override { return inner_->adapter(use); }
   int depth() const noexcept override { return inner_->depth(); }
   void launch(StepInput input) override { inner_->launch(std::move(input)); }
   void run_exclusive(const std::function<void()>& work) override { inner_->run_exclusive(work); }

@@ -62,6 +62,7 @@ StepResult LocalExecutor::run(StepInput step) {
                                .first_position = rows.first_position,
                                .pages = rows.pages});
     input.rope_lengths.push_back(rows.rope_length);
+    if (!rows.adapters.empty()) add_adapters(rows, input);
     if (store_.windowed() != nullptr) input.window_pages.push_back(rows.window_pages);
   }
   input.scored_rows = sink.logit_rows();
@@ -71,6 +72,30 @@ StepResult LocalExecutor::run(StepInput step) {
   result.experts = model_.expert_use();
   result.kv_overflows = backend_.take_kv_overflows();
   return result;
+}
+
+std::shared_ptr<const model::Adapter> LocalExecutor::adapter(const AdapterUse& use) const {
+  if (adapters_ == nullptr) return nullptr;
+  const bool known = use.adapter != nullptr && adapters_->of_id(use.adapter->id()) != nullptr;
+  return known ? use.adapter : adapters_->of_key(use.key);
+}
+
+// Rows of neighbours with the same adapter are one range.
+void LocalExecutor::add_adapters(const StepInput::Rows& rows, model::BatchInput& input) const {
+  for (std::size_t i = 0; i < kMaxAdapters && rows.adapters.ids[i] != 0; ++i) {
+    const model::Adapter* adapter = adapters_ == nullptr ? nullptr : adapters_->of_id(rows.adapters.ids[i]);
+    CHECK(adapter != nullptr);  // its request keeps it
+    const float scale = rows.adapters.scales[i];
+    if (rows.adapters.ids[1] == 0 && !input.adapters.empty()) {
+      model::AdapterRange& last = input.adapters.back();
+      const bool follows = last.first_row + last.n_rows == rows.first_row;
+      if (follows && last.adapter == adapter && last.scale == scale) {
+        last.n_rows += rows.n_rows;
+        continue;
+      }
+    }
+    input.adapters.push_back({rows.first_row, rows.n_rows, adapter, scale});
+  }
 }
 
 void LocalExecutor::set_drafter(std::unique_ptr<draft::Drafter> drafter) {

@@ -8,6 +8,7 @@
 #include "engine/fed_tokens.h"
 #include "kv/backed_pages.h"
 #include "kv/page_listener.h"
+#include "model/adapters/lora_set.h"
 #include "model/transformer.h"
 
 namespace millrace::engine {
@@ -22,6 +23,10 @@ class LocalExecutor final : public Executor {
   static Result<std::unique_ptr<LocalExecutor>> create(model::Transformer& model, backend::Backend& backend,
                                                        const backend::KvFormat& kv_pages, std::int64_t kv_cache_tokens,
                                                        int depth = 1, std::int32_t window_pages = 0);
+
+  // The adapters that rows of steps name; null, and at first: none.
+  void set_adapters(std::shared_ptr<const model::LoraSet> adapters) { adapters_ = std::move(adapters); }
+  std::shared_ptr<const model::Adapter> adapter(const AdapterUse& use) const override;
 
   // The memory behind the pages, which has a thread of its own where it is asked to follow their use.
   kv::BackedPages& memory() noexcept { return backed_; }
@@ -58,6 +63,7 @@ class LocalExecutor final : public Executor {
         depth_(depth),
         fed_(depth) {}
   StepResult run(StepInput step);
+  void add_adapters(const StepInput::Rows& rows, model::BatchInput& input) const;
 
   model::Transformer& model_;
   backend::Backend& backend_;
@@ -69,6 +75,7 @@ class LocalExecutor final : public Executor {
   int depth_;
   std::deque<StepInput> launched_;
   FedTokens fed_;
+  std::shared_ptr<const model::LoraSet> adapters_;
 };
 
 }  // namespace millrace::engine

@@ -20,6 +20,10 @@ namespace millrace::chat {
 struct AnswerGrammar;  // chat/answer_grammar.h
 }  // namespace millrace::chat
 
+namespace millrace::model {
+class Adapter;  // model/adapters/adapter.h
+}  // namespace millrace::model
+
 namespace millrace::engine {
 
 using RequestId = std::uint64_t;
@@ -27,7 +31,17 @@ using SessionId = std::uint64_t;
 using decode::TokenLogprob;
 using decode::TokenScore;
 
-inline constexpr int kMaxChoices = 16;  // limit of answers to a request
+inline constexpr int kMaxChoices = 16;          // limit of answers to a request
+inline constexpr std::size_t kMaxAdapters = 4;  // limit of adapters of a request
+
+// An adapter that all tokens of a request go through.
+struct AdapterUse {
+  std::string key;                                // model::Adapter::key()
+  float scale = 1.0f;                             // factor of what it adds
+  std::shared_ptr<const model::Adapter> adapter;  // null: the engine has to find it by its key
+};
+// SHA-256, as text, of keys and factors; empty: there are none.
+std::string adapter_scope(const std::vector<AdapterUse>& adapters);
 
 // How an embedding is made of the final norm's outputs: that of the last token, or the mean over all tokens.
 enum class Pooling { kLast, kMean };
@@ -39,6 +53,7 @@ struct Request {
   std::vector<std::int32_t> tokens;
   decode::SamplingParams sampling;
   std::shared_ptr<const chat::AnswerGrammar> grammar;  // source of the grammar of each answer; null: none
+  std::vector<AdapterUse> adapters;                    // different ones, at most kMaxAdapters, added in this order
   int n = 1;  // answers to the same prompt, [1, kMaxChoices]; answer i is sampled with seed + i
 
   // Beam search for the n likeliest answers instead of sampling n. `sampling` gives stop conditions, length, bans, bias

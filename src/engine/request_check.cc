@@ -1,5 +1,7 @@
 #include "engine/request_check.h"
 
+#include <cmath>
+
 namespace millrace::engine {
 namespace {
 
@@ -53,6 +55,22 @@ Result<void> check_choices(const Request& request, std::int64_t max_sequences) {
   }
   if (request.n > max_sequences) {
     return make_error(kWrong, "n", "n is {}: at most {} answers are made at once", request.n, max_sequences);
+  }
+  return {};
+}
+
+Result<void> check_adapters(const Request& request) {
+  const std::vector<AdapterUse>& adapters = request.adapters;
+  if (adapters.size() > kMaxAdapters) {
+    return make_error(kWrong, "lora", "lora names {} adapters: at most {} go together", adapters.size(), kMaxAdapters);
+  }
+  for (std::size_t i = 0; i < adapters.size(); ++i) {
+    if (!std::isfinite(adapters[i].scale)) {
+      return make_error(kWrong, "lora", "a scale in lora is {}: must be finite", adapters[i].scale);
+    }
+    for (std::size_t j = 0; j < i; ++j) {
+      if (adapters[i].key == adapters[j].key) return make_error(kWrong, "lora", "lora names the same adapter twice");
+    }
   }
   return {};
 }
@@ -117,6 +135,7 @@ Result<void> check_request(const Request& request, const EngineState& state) {
   if (auto valid = check_beams(request, max_sequences); !valid) return valid;
   if (auto valid = check_choices(request, max_sequences); !valid) return valid;
   if (auto valid = check_ranges(request); !valid) return valid;
+  if (auto valid = check_adapters(request); !valid) return valid;
   if (auto length = prompt_length(request, state); !length) return length.error();
   if (static_cast<std::int64_t>(state.scheduler.waiting().size()) >= state.config.max_waiting) {
     return make_error(ErrorCode::kResourceExhausted, "", "{} requests are waiting: that is the limit",

@@ -273,6 +273,8 @@ Result<ImportedSequence> SequenceTransfer::import_sequence(const SequenceSnapsho
   }
   RequestState flight{.request = snapshot.request, .live = static_cast<int>(snapshot.answers.size())};
   flight.request.tokens.clear();
+  const auto adapters = find_adapters(flight.request.adapters, *state_.executor);
+  if (!adapters) return adapters.error();
   decode::SamplingParams& sampling = flight.request.sampling;
   if (sampling.dry_sequence_breakers && !sampling.dry_sequence_breakers->found()) {
     sampling.dry_sequence_breakers =
@@ -311,6 +313,7 @@ Result<ImportedSequence> SequenceTransfer::import_sequence(const SequenceSnapsho
   state_.requests.add(out.request, std::move(flight));
   for (ActiveSequence* sequence : made) {
     sequence->scope = scope;
+    sequence->adapters = *adapters;
     sequence->blocked = sequence->descheduled = !sequence->beam_row.empty();
     if (!sequence->descheduled) state_.scheduler.add(*sequence, state_.view());
   }

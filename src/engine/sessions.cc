@@ -12,9 +12,9 @@ namespace millrace::engine {
 // The scope is its own and of those forked from it, until a request brings another.
 SessionId Sessions::open() {
   const SessionId id = next_id_++;
-  sessions_.emplace(id, Session{.blocks = cache_.make_table(),
-                                .scope = {.adapter = 0, .salt = "session " + std::to_string(id)},
-                                .last_use = ++clock_});
+  sessions_.emplace(
+      id,
+      Session{.blocks = cache_.make_table(), .scope = {.salt = "session " + std::to_string(id)}, .last_use = ++clock_});
   return id;
 }
 

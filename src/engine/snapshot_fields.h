@@ -139,6 +139,10 @@ void visit_fields(Archive& a, AnswerGrammar& v) {
 namespace millrace::engine {
 
 template <typename Archive>
+void visit_fields(Archive& a, AdapterUse& v) {
+  a(v.key, v.scale);
+}
+template <typename Archive>
 void visit_fields(Archive& a, Request& v) {
   std::optional<chat::AnswerGrammar> grammar;
   if (v.grammar) grammar = *v.grammar;
@@ -148,7 +152,7 @@ void visit_fields(Archive& a, Request& v) {
   }
   a(v.tokens, v.sampling, v.n, v.beams, v.prompt_logprobs, v.embed, v.pooling, v.draft_tokens, v.draft_branches,
     v.priority, v.tenant, v.cache_salt, v.retention, v.timeout_ms, v.ttft_target_ms, v.tpot_target_ms,
-    v.expected_tokens);
+    v.expected_tokens, v.adapters);
 }
 template <typename Archive>
 void visit_fields(Archive& a, RequestStats& v) {

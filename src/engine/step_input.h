@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -10,6 +11,7 @@
 #include "base/byte_archive.h"
 #include "decode/row_sampling.h"
 #include "decode/token_score.h"
+#include "engine/request.h"
 #include "kv/page_device.h"
 #include "model/expert_use.h"
 #include "tensor/view.h"
@@ -22,6 +24,13 @@ namespace millrace::engine {
 // many sequences more than its scheduling. A copy owns its pages, and so does what was read from bytes: an executor
 // with several steps in flight keeps copies.
 struct StepInput {
+  // The adapters of a sequence, by model::Adapter::id().
+  struct Adapters {
+    std::array<std::uint64_t, kMaxAdapters> ids{};  // 0 behind the last
+    std::array<float, kMaxAdapters> scales{};
+    bool empty() const noexcept { return ids[0] == 0; }
+    bool operator==(const Adapters&) const = default;
+  };
   // Consecutive rows of one sequence; together they cover [0, T).
   struct Rows {
     std::int64_t first_row = 0, n_rows = 0;
@@ -31,6 +40,7 @@ struct StepInput {
     // The same in layers with a window: numbers of window pages, of which those that no row sees say nothing. Empty
     // where no layer has a window.
     std::span<const kv::BlockId> window_pages;
+    Adapters adapters = {};
   };
   // A row whose logits score a token and the likeliest few beside it.
   struct Scored {
@@ -112,6 +122,7 @@ struct StepResult {
 template <typename Archive>
 void visit_fields(Archive& archive, StepInput::Rows& rows) {
   archive(rows.first_row, rows.n_rows, rows.first_position, rows.rope_length);
+  for (std::size_t i = 0; i < kMaxAdapters; ++i) archive(rows.adapters.ids[i], rows.adapters.scales[i]);
 }
 template <typename Archive>
 void visit_fields(Archive& archive, StepInput::Scored& scored) {

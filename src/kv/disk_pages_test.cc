@@ -76,7 +76,7 @@ TEST(DiskPages, AreTheModelsAndTheScopes) {
   MemoryEnv env;
   Server(env).serve(count(0, 24), {.salt = "a"});
   EXPECT_EQ(Server(env).serve(count(0, 24), {.salt = "b"}), 0);
-  EXPECT_EQ(Server(env).serve(count(0, 24), {.adapter = 1, .salt = "a"}), 0);
+  EXPECT_EQ(Server(env).serve(count(0, 24), {.adapter = "1", .salt = "a"}), 0);
   EXPECT_EQ(Server(env, 5, 2).serve(count(0, 24), {.salt = "a"}), 0);
   EXPECT_EQ(Server(env).serve(count(0, 24), {.salt = "a"}), 24);
 }

@@ -286,7 +286,7 @@ TEST(PageKey, DependsOnEveryFieldAndItsLength) {
     keys.insert(PageKeyMaker(other).make({}, nullptr, tokens));
   }
   PageKeyMaker maker(origin);
-  keys.insert(maker.make({.adapter = 1}, nullptr, tokens));
+  keys.insert(maker.make({.adapter = "1"}, nullptr, tokens));
   keys.insert(maker.make({.salt = "a"}, nullptr, tokens));
   keys.insert(maker.make({.rope_length = 1}, nullptr, tokens));
   keys.insert(maker.make({.rope_length = 2}, nullptr, tokens));

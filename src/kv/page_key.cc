@@ -5,7 +5,7 @@
 namespace millrace::kv {
 namespace {
 
-constexpr std::string_view kTag = "millrace page 1";
+constexpr std::string_view kTag = "millrace page 2";
 
 template <typename T>
 std::span<const std::byte> bytes_of(const T& value) {
@@ -24,7 +24,7 @@ PageKeyMaker::PageKeyMaker(const PageOrigin& origin) {
 
 PageKey PageKeyMaker::make(const PrefixScope& scope, const PageKey* parent, std::span<const std::int32_t> tokens) {
   text_.assign(origin_.begin(), origin_.end());
-  field(bytes_of(scope.adapter));
+  field(std::as_bytes(std::span(scope.adapter)));
   field(std::as_bytes(std::span(scope.salt)));
   field(parent != nullptr ? std::as_bytes(std::span(*parent)) : std::span<const std::byte>());
   field(std::as_bytes(tokens));

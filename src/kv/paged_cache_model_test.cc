@@ -116,13 +116,13 @@ class Trial {
 
   // Begins as an earlier one did, as prompts do.
   void arrive(const Command& command) {
-    auto made =
-        std::make_unique<Sequence>(Sequence{.scope = {command.a % 3 == 0 ? 1u : 0u, command.b % 4 == 0 ? "other" : ""},
-                                            .tokens = {},
-                                            .stamps = {},
-                                            .table = cache_->make_table(),
-                                            .match = std::nullopt,
-                                            .ticket = std::nullopt});
+    auto made = std::make_unique<Sequence>(
+        Sequence{.scope = {command.a % 3 == 0 ? "adapter" : "", command.b % 4 == 0 ? "other" : ""},
+                 .tokens = {},
+                 .stamps = {},
+                 .table = cache_->make_table(),
+                 .match = std::nullopt,
+                 .ticket = std::nullopt});
     if (!history_.empty()) {
       const auto& old = history_[command.c % history_.size()];
       made->tokens.assign(old.begin(), old.begin() + static_cast<std::ptrdiff_t>(command.b % (old.size() + 1)));

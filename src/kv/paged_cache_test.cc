@@ -47,10 +47,10 @@ TEST_F(PagedCacheTest, FindsWholePagesAndABeginningOfAPage) {
 }
 
 TEST_F(PagedCacheTest, KeepsScopesApart) {
-  serve(count(0, 16), true, {}, {.adapter = 1, .salt = "a"});
-  EXPECT_EQ(found(count(0, 16), {.adapter = 1, .salt = "a"}), 16);
-  EXPECT_EQ(found(count(0, 16), {.adapter = 1, .salt = "b"}), 0);
-  EXPECT_EQ(found(count(0, 16), {.adapter = 2, .salt = "a"}), 0);
+  serve(count(0, 16), true, {}, {.adapter = "1", .salt = "a"});
+  EXPECT_EQ(found(count(0, 16), {.adapter = "1", .salt = "a"}), 16);
+  EXPECT_EQ(found(count(0, 16), {.adapter = "1", .salt = "b"}), 0);
+  EXPECT_EQ(found(count(0, 16), {.adapter = "2", .salt = "a"}), 0);
   EXPECT_EQ(found(count(0, 16)), 0);
 }
 

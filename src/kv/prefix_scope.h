@@ -10,8 +10,9 @@ namespace millrace::kv {
 
 // What must be equal, besides the tokens, for two sequences to share pages.
 struct PrefixScope {
-  std::uint64_t adapter = 0;  // identity of the weights that an adapter adds to the model's; 0 = none
-  std::string salt;           // of the tenant, so that timing does not reveal what another tenant's prompts begin with
+  // SHA-256, as text, of what adapters add to the model's weights, and by which factors; empty: nothing.
+  std::string adapter;
+  std::string salt;  // of the tenant, so that timing does not reveal what another tenant's prompts begin with
   // By which positions were rotated, where the model rotates long sequences otherwise than short ones; 0 = as short
   // ones.
   std::int64_t rope_length = 0;

@@ -50,6 +50,7 @@ Result<void> EngineConfig::validate() const {
                       kv_cache_tokens);
   }
   if (auto fine = check_policy(*this); !fine) return fine;
+  if (auto fine = adapters.validate(); !fine) return fine;
   return speculation.validate();
 }
 

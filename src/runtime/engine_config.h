@@ -6,6 +6,7 @@
 
 #include "base/option_spec.h"
 #include "engine/engine.h"
+#include "runtime/adapter_config.h"
 #include "runtime/speculation_config.h"
 
 namespace millrace::runtime {
@@ -38,6 +39,7 @@ struct EngineConfig {
   std::string kv_disk_tier = "off";      // "off", "auto" (in the cache directory), or a directory
   std::uint64_t kv_disk_tier_limit = std::uint64_t{8} << 30;  // bytes; least recently used pages are deleted first
   SpeculationConfig speculation;
+  AdapterConfig adapters;
 
   // kInvalidArgument naming the first invalid field, its value and the limit. Reads no file.
   Result<void> validate() const;

@@ -106,6 +106,15 @@ void log_memory(const std::string& name, const LoadedModel& loaded, const Servin
 
 }  // namespace
 
+// Reads the model's adapters; the first that fails ends it.
+std::shared_ptr<model::AdapterStore> load_adapters(const LoadedModel& loaded, const AdapterConfig& config) {
+  auto store = std::make_shared<model::AdapterStore>(
+      model::AdapterLoader(*loaded.checkpoint, *loaded.transformer, *loaded.backend), config.options(),
+      config.lora_dir);
+  for (const NamedAdapter& named : config.lora) store->load(Env::system(), named.name, named.path).or_throw();
+  return store;
+}
+
 ServingEngine make_engine(const LoadedModel& loaded, const EngineConfig& config,
                           const EngineSurroundings& surroundings) {
   config.validate().or_throw();
@@ -122,6 +131,8 @@ ServingEngine make_engine(const LoadedModel& loaded, const EngineConfig& config,
   std::unique_ptr<engine::LocalExecutor> executor = *std::move(allocated);
   ServingEngine made;
   made.executor = executor.get();
+  made.adapters = load_adapters(loaded, config.adapters);
+  made.executor->set_adapters(made.adapters->set());
   made.disk = open_disk_tier(loaded, config, *executor, budget.page_bytes + budget.window_page_bytes);
   std::unique_ptr<engine::Executor> computing = std::move(executor);
   if (surroundings.turn != nullptr) {

@@ -24,7 +24,8 @@ struct ServingEngine {
   std::unique_ptr<kv::DiskTier> disk;         // null: none
   engine::LocalExecutor* executor = nullptr;  // owned by the engine
   std::unique_ptr<engine::Engine> engine;
-  draft::DraftMemory drafting;  // bytes of draft model or speculator and of its pages
+  std::shared_ptr<model::AdapterStore> adapters;  // not null
+  draft::DraftMemory drafting;                    // bytes of draft model or speculator and of its pages
 };
 
 // When pages of the KV cache get memory from the system, beside when they are first written.

@@ -13,7 +13,10 @@ struct AdapterFields {
 
 const Schema<AdapterFields>& load_adapter_schema();
 const Schema<AdapterFields>& unload_adapter_schema();
-// Rejects every request about an adapter, however right it is: this server has no adapters.
-Result<Json> reject_adapter(ServerContext& server, const Call& call, const AdapterFields& fields);
+// Loads an adapter for the first model, or the one whose name the adapter's has in front: "model:adapter".
+// kInvalidArgument naming lora_name where something has that name already, unless it is an adapter to be replaced.
+Result<Json> load_adapter(ServerContext& server, const Call& call, const AdapterFields& fields);
+// Forgets it; requests that have it keep it. kNotFound naming lora_name.
+Result<Json> unload_adapter(ServerContext& server, const Call& call, const AdapterFields& fields);
 
 }  // namespace millrace::server

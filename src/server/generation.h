@@ -19,6 +19,7 @@ namespace millrace::server {
 // A generation request, from its fields to what engines take. One thread at a time.
 struct GenerationTask {
   std::shared_ptr<ModelProfile> model;
+  std::string adapter;  // that the request named as its model; empty: none
   std::string request_id;
   std::int64_t created = 0;         // Unix time in seconds
   std::string route, trace_parent;  // the path; the header `traceparent` as it came, which may be empty or wrong
@@ -32,6 +33,9 @@ struct GenerationTask {
   std::vector<decode::SamplingParams> sampling;    // that of requests[0], for logs and traces; empty until submitted
   std::optional<engine::SessionId> session;
   std::vector<std::string> left_out;  // places in schemas of keywords that the compiled grammar ignores
+
+  // What the answer calls its model.
+  const std::string& model_name() const noexcept { return adapter.empty() ? model->name : adapter; }
 };
 
 // One answer: everything that has come of it so far.

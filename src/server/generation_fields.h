@@ -23,7 +23,12 @@ namespace millrace::server {
 // The fields of all routes that generate. A field that the client does not send, or that its route lacks, has its
 // default. Values are within the ranges of their schema; token ids are not checked against a vocabulary.
 struct GenerationFields {
+  struct Lora {
+    std::string name;
+    float scale = 1.0f;
+  };
   std::string model;
+  std::vector<Lora> lora;
   // sampling
   OptionValues given;  // options of logits processors, in range
   std::vector<std::string> samplers;
@@ -98,6 +103,8 @@ struct GenerationFields {
                                   std::int64_t room, std::uint64_t random_seed, const text::Tokenizer& tokenizer) const;
 };
 
+inline constexpr double kMaxLoraScale = 100.0;
+
 using GenerationSchema = Schema<GenerationFields>;
 
 // Each of these functions adds a group of fields that several routes share.
@@ -109,6 +116,7 @@ void add_sampler_fields(GenerationSchema& schema);
 void add_sampler_field(GenerationSchema& schema, const OptionSpec& option);
 void add_ending_fields(GenerationSchema& schema);
 void add_beam_fields(GenerationSchema& schema);
+void add_adapter_fields(GenerationSchema& schema);
 void add_stream_fields(GenerationSchema& schema);
 void add_serving_fields(GenerationSchema& schema);
 

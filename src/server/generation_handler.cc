@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "base/log.h"
+#include "server/adapter_choice.h"
 #include "server/answer_grammar.h"
 #include "server/collector.h"
 #include "server/generation_job.h"
@@ -35,7 +36,11 @@ void prepare(const std::shared_ptr<Job>& job, std::shared_ptr<HostedModel> model
   task.caller = job->caller;
   task.request_id = job->request_id;
   task.created = unix_time();
+  auto adapters = choose_adapters(*job->model, task.fields);
+  if (!adapters) return job->fail(adapters.error());
+  task.adapter = std::move(adapters->name);
   if (auto prepared = job->route.prepare(task); !prepared) return job->fail(prepared.error());
+  for (engine::Request& request : task.requests) request.adapters = adapters->uses;
   if (const auto grammar = asked_grammar(task)) {
     auto left_out = job->model->engine->compile_grammar(*grammar, task.caller.tenant_number, job->abandoned);
     if (!left_out) return job->fail(grammar_rejection(left_out.error(), task));

@@ -32,7 +32,12 @@ Result<void> choose_formats(const std::string& tool_parser, const std::string& r
   return {};
 }
 
-HostedModel::HostedModel(std::string model_name, ModelParts parts)
+std::vector<std::string> with_first(std::string first, std::vector<std::string> others) {
+  others.insert(others.begin(), std::move(first));
+  return others;
+}
+
+HostedModel::HostedModel(std::string model_name, ModelParts parts, const std::vector<std::string>& aliases)
     : ModelProfile{.name = std::move(model_name),
                    .tokenizer = parts.tokenizer,
                    .chat = parts.chat,
@@ -55,6 +60,8 @@ HostedModel::HostedModel(std::string model_name, ModelParts parts)
       drafting_bytes(parts.drafting_bytes),
       kv_capacity(parts.engine->limits().kv_capacity_tokens),
       created(unix_time()),
+      names(with_first(name, aliases)),
+      adapters(parts.adapters),
       resources_(std::move(parts.resources)),
       engine(std::move(parts.engine)) {}
 

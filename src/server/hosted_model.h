@@ -3,10 +3,15 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "checkpoint/generation_config.h"
 #include "engine/engine_client.h"
 #include "server/model_profile.h"
+
+namespace millrace::model {
+class AdapterStore;  // model/adapters/adapter_store.h
+}  // namespace millrace::model
 
 namespace millrace::server {
 
@@ -33,8 +38,9 @@ struct ModelParts {
   // parameters: number of weights; weight_bytes: in memory; weight_bytes_per_step: that a step must read;
   // trained_length: tokens of the context that the model was trained for; hidden_size: numbers of an embedding.
   std::int64_t parameters = 0, weight_bytes = 0, weight_bytes_per_step = 0, trained_length = 0, hidden_size = 0;
-  std::int64_t drafting_bytes = 0;                 // memory of a draft model or speculator, with its pages
-  std::shared_ptr<const engine::LivePeaks> peaks;  // measured; null: unknown
+  std::int64_t drafting_bytes = 0;                     // memory of a draft model or speculator, with its pages
+  std::shared_ptr<const engine::LivePeaks> peaks;      // measured; null: unknown
+  std::shared_ptr<model::AdapterStore> adapters = {};  // null: it takes none
 };
 
 // Sets tool_format and reasoning_format of `parts`, by parts.chat. Each parser is the name of a format;
@@ -46,13 +52,15 @@ Result<void> choose_formats(const std::string& tool_parser, const std::string& r
 // other holder is left. Thread-safe. parts.tokenizer and parts.engine must not be null.
 class HostedModel final : public ModelProfile {
  public:
-  HostedModel(std::string model_name, ModelParts model_parts);
+  HostedModel(std::string model_name, ModelParts model_parts, const std::vector<std::string>& aliases = {});
 
   const std::string path;
   const ModelStorage storage;
   const std::int64_t parameters, weight_bytes, weight_bytes_per_step, trained_length, kv_bytes, drafting_bytes;
-  const std::int64_t kv_capacity;  // tokens that kv_bytes hold
-  const std::int64_t created;      // Unix time in seconds when the model was loaded
+  const std::int64_t kv_capacity;                       // tokens that kv_bytes hold
+  const std::int64_t created;                           // Unix time in seconds when the model was loaded
+  const std::vector<std::string> names;                 // its own, and aliases
+  const std::shared_ptr<model::AdapterStore> adapters;  // null: it takes none
 
   std::int64_t memory_bytes() const noexcept { return weight_bytes + kv_bytes + drafting_bytes; }
 

@@ -5,6 +5,7 @@
 
 #include "decode/processor.h"
 #include "decode/sampler_option.h"
+#include "model/adapters/adapter_store.h"
 
 namespace millrace::server {
 namespace {
@@ -53,6 +54,29 @@ Json model_card(const ModelStatus& status) {
       {"kv_bytes_per_token", status.model->kv_bytes / std::max<std::int64_t>(1, status.model->kv_capacity)}};
   add_storage(status.model->storage, card["meta"]);
   return card;
+}
+
+std::vector<Json> adapter_cards(const ModelStatus& status) {
+  std::vector<Json> cards;
+  if (status.model == nullptr || status.model->adapters == nullptr) return cards;
+  for (const model::LoraSet::Entry& entry : status.model->adapters->set()->list()) {
+    const model::AdapterSummary& summary = entry.adapter->summary();
+    cards.push_back({{"id", entry.name},
+                     {"object", "model"},
+                     {"created", status.model->created},
+                     {"owned_by", "millrace"},
+                     {"root", entry.path},
+                     {"parent", status.name},
+                     {"status", to_string(status.state)},
+                     {"max_model_len", status.model->max_length},
+                     {"meta",
+                      {{"rank", summary.rank},
+                       {"modules", summary.modules},
+                       {"size", entry.adapter->bytes()},
+                       {"dtype", summary.type},
+                       {"generation", entry.adapter->id()}}}});
+  }
+  return cards;
 }
 
 }  // namespace millrace::server

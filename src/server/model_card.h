@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include "base/json.h"
 #include "server/model_host.h"
 
@@ -9,5 +11,7 @@ namespace millrace::server {
 // model also has max_model_len, llama-server's `meta`, in it how weights, keys and values are stored, and
 // `sampling_defaults`: what its authors sample with.
 Json model_card(const ModelStatus& status);
+// Its adapters, as vLLM shows them: `parent` is the model, `root` the adapter's directory.
+std::vector<Json> adapter_cards(const ModelStatus& status);
 
 }  // namespace millrace::server

@@ -5,6 +5,8 @@
 
 #include "base/log.h"
 #include "base/thread_name.h"
+#include "model/adapters/adapter_store.h"
+#include "server/adapter_choice.h"
 
 namespace millrace::server {
 namespace {
@@ -78,6 +80,21 @@ ModelHost::Slot* ModelHost::find(std::string_view name) {
     if (slot.entry.name == name || std::ranges::find(slot.entry.aliases, name) != slot.entry.aliases.end()) {
       return &slot;
     }
+  }
+  return find_adapter(name);
+}
+
+// The slot whose model has an adapter of that name, alone or behind a name of the model.
+ModelHost::Slot* ModelHost::find_adapter(std::string_view name) {
+  for (Slot& slot : slots_) {
+    std::vector<std::string> names = slot.entry.aliases;
+    names.push_back(slot.entry.name);
+    if (adapter_part(name, names).size() < name.size()) return &slot;
+  }
+  for (Slot& slot : slots_) {
+    if (std::ranges::find(slot.entry.adapters, name) != slot.entry.adapters.end()) return &slot;
+    const auto* store = slot.model == nullptr ? nullptr : slot.model->adapters.get();
+    if (store != nullptr && store->set()->find(std::string(name)) != nullptr) return &slot;
   }
   return nullptr;
 }
@@ -203,7 +220,7 @@ void ModelHost::load(std::unique_lock<std::mutex>& lock, Slot& slot) {
       const std::lock_guard guard(mutex_);
       slot.progress = share;
     };
-    loaded = std::make_shared<HostedModel>(slot.entry.name, slot.entry.load(progress));
+    loaded = std::make_shared<HostedModel>(slot.entry.name, slot.entry.load(progress), slot.entry.aliases);
   } catch (const LoadError& failure) {
     loaded = failure.error();
   } catch (const std::bad_alloc&) {

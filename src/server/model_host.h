@@ -18,8 +18,9 @@ namespace millrace::server {
 // A model that can be served.
 struct ModelEntry {
   std::string name;
-  std::vector<std::string> aliases;  // further names that requests may use
-  std::string reference = {};        // what the operator gave: a path, or a name on the hub; empty: unknown
+  std::vector<std::string> aliases;        // further names that requests may use
+  std::vector<std::string> adapters = {};  // names of those that come with it
+  std::string reference = {};              // what the operator gave: a path, or a name on the hub; empty: unknown
   // Loads the model, on the host's thread, and throws LoadError where that fails. May call `progress` from any thread
   // with the share that is loaded, in [0, 1], until it returns.
   std::function<ModelParts(const std::function<void(double share)>& progress)> load;
@@ -97,6 +98,7 @@ class ModelHost {
     std::vector<Then> waiting;
   };
   Slot* find(std::string_view name);
+  Slot* find_adapter(std::string_view name);
   void run();
   void load(std::unique_lock<std::mutex>& lock, Slot& slot);
   static std::shared_ptr<HostedModel> taken_from(Slot& slot);

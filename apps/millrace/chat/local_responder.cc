@@ -6,7 +6,7 @@
 
 #include "backend/cpu/probe.h"
 #include "base/cpu.h"
-#include "runtime/serving_engine.h"
+#include "engine/adapter_uses.h"
 #include "runtime/step_meter.h"
 #include "speculation_flags.h"
 
@@ -16,12 +16,13 @@ namespace {
 constexpr double kBandwidthSeconds = 0.2;
 
 // A cache of one sequence, whose pages take memory as the chat grows.
-std::unique_ptr<engine::Engine> chat_engine(const LoadedModel& loaded, const LocalModelFlags& flags) {
+runtime::ServingEngine chat_engine(const LoadedModel& loaded, const LocalModelFlags& flags) {
   runtime::EngineConfig config;
+  config.adapters = flags.adapters;
   config.speculation = resolved_speculation(flags.speculation, flags.model.hub);
-  auto engine = runtime::make_engine(loaded, config, {.memory = runtime::PageMemory::kAtFirstWrite}).engine;
-  engine->reporter().measure(runtime::step_meter(loaded, *engine));
-  return engine;
+  auto made = runtime::make_engine(loaded, config, {.memory = runtime::PageMemory::kAtFirstWrite});
+  made.engine->reporter().measure(runtime::step_meter(loaded, *made.engine));
+  return made;
 }
 
 // Such as "prompt 52 cached + 14 new tokens, answer 31 tokens, TTFT 24.0 ms, TPOT 4.10 ms, 243.9 tok/s, MBU 52 % of
@@ -50,7 +51,9 @@ LocalResponder::LocalResponder(const LocalModelFlags& flags, const std::function
       start_(Env::system().now()),
       loaded_(load_model(flags.model, {}, progress)),
       prompts_(*loaded_.checkpoint),
-      engine_(chat_engine(loaded_, flags)),
+      serving_(chat_engine(loaded_, flags)),
+      engine_(serving_.engine.get()),
+      adapters_(engine::uses_of(*serving_.adapters->set())),
       grammar_(flags.grammar.compile(loaded_.checkpoint->tokenizer)),
       session_(engine_->sessions().open()),
       loaded_ms_(milliseconds_between(start_, Env::system().now())) {}
@@ -114,8 +117,8 @@ Result<Answer> LocalResponder::answer(const nlohmann::ordered_json& messages, co
   chat::AnswerReader reader(how, no_tools, 0);
   chat::AnswerParts parts;
   prompt_tokens_ = static_cast<std::int64_t>(prompt->tokens.size());
-  const auto id =
-      engine_->submit({.tokens = std::move(prompt->tokens), .sampling = *params, .session = session_}, grammar_);
+  const auto id = engine_->submit(
+      {.tokens = std::move(prompt->tokens), .sampling = *params, .adapters = adapters_, .session = session_}, grammar_);
   if (!id) return id.error();
   observe_prompt(&listener);
   Answer answer;

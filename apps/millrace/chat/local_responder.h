@@ -11,6 +11,7 @@
 #include "engine/engine.h"
 #include "engine/utilization.h"
 #include "model_flags.h"
+#include "runtime/serving_engine.h"
 #include "runtime/speculation_config.h"
 
 namespace millrace::app {
@@ -19,6 +20,7 @@ namespace millrace::app {
 struct LocalModelFlags {
   ModelFlags model;
   runtime::SpeculationConfig speculation;
+  runtime::AdapterConfig adapters;  // all of which every answer goes through
   GrammarFlags grammar;
 };
 
@@ -49,7 +51,9 @@ class LocalResponder final : public Responder {
   TimePoint start_;
   LoadedModel loaded_;
   PromptWriter prompts_;
-  std::unique_ptr<engine::Engine> engine_;
+  runtime::ServingEngine serving_;
+  engine::Engine* engine_;
+  std::vector<engine::AdapterUse> adapters_;
   std::shared_ptr<grammar::CompiledGrammar> grammar_;
   engine::SessionId session_ = 0;
   double loaded_ms_ = 0.0;

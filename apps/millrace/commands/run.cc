@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "adapter_flags.h"
 #include "chat/answer_view.h"
 #include "chat/chat_loop.h"
 #include "chat/loading_line.h"
@@ -208,6 +209,7 @@ void declare_server(CLI::App& app, app::ServerAddress& server) {
 void declare_own_model(CLI::App& app, RunFlags& flags) {
   const std::vector<CLI::Option*> before = app.get_options();
   app::declare_speculation(app, flags.local.speculation);
+  app::declare_adapters(app, flags.local.adapters);
   flags.local.model.declare(app);
   for (const CLI::Option* option : app.get_options()) {
     const std::string name = option->get_name();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "adapter_flags.h"
 #include "base/env.h"
 #include "cli.h"
 #include "engine/engine_thread.h"
@@ -97,6 +98,7 @@ server::ModelParts load(const std::string& name, const ModelFlags& flags, const 
   parts.engine =
       std::make_unique<engine::EngineThread>(std::move(made.engine), loaded.checkpoint->tokenizer, Env::system(),
                                              engine::ThreadConfig{.idle_tasks = idle_tasks(loaded, peaks, turn)});
+  parts.adapters = made.adapters;
   parts.tokenizer = loaded.checkpoint->tokenizer;
   parts.chat = runtime::load_chat_format(*loaded.checkpoint);
   server::choose_formats(parsers.tools, parsers.reasoning, parts).or_throw();
@@ -118,6 +120,7 @@ server::ModelEntry entry_of(std::string name, const ModelFlags& model, const Eng
                             server::Observers& observers) {
   server::ModelEntry entry;
   entry.reference = model.model;
+  for (const runtime::NamedAdapter& adapter : engine.adapters.lora) entry.adapters.push_back(adapter.name);
   entry.load = [name, model, engine, parsers, turn, &observers](const std::function<void(double)>& progress) {
     return load(name, model, engine, parsers, turn, observers, progress);
   };
@@ -131,6 +134,7 @@ server::ModelEntry entry_of(std::string name, const ModelFlags& model, const Eng
 void ServedModelsFlags::declare(CLI::App& app) {
   declare_names(app);
   engine.declare(app);
+  declare_adapter_directory(app, engine.adapters);
   model.declare(app);
 }
 
@@ -173,7 +177,9 @@ std::vector<server::ModelEntry> ServedModelsFlags::entries(server::Observers& ob
     }
     ModelFlags other = model;
     other.model = pair.substr(mark + 1);
-    entries.push_back(entry_of(pair.substr(0, mark), other, engine, parsers, turn, observers));
+    EngineFlags without_adapters = engine;  // which are of the first model
+    without_adapters.adapters.lora.clear();
+    entries.push_back(entry_of(pair.substr(0, mark), other, without_adapters, parsers, turn, observers));
   }
   const auto is_default = [](const server::ModelEntry& entry) { return entry.name == kDefault; };
   if (served_model_name.empty() && model.model == kDefault && std::ranges::none_of(entries, is_default)) {
@@ -183,6 +189,10 @@ std::vector<server::ModelEntry> ServedModelsFlags::entries(server::Observers& ob
     for (std::size_t j = 0; j < i; ++j) {
       if (entries[i].name != entries[j].name) continue;
       throw_load_error(ErrorCode::kInvalidArgument, "model", "two models are named {}", entries[i].name);
+    }
+    for (const runtime::NamedAdapter& adapter : engine.adapters.lora) {
+      if (adapter.name != entries[i].name) continue;
+      throw_load_error(ErrorCode::kInvalidArgument, "lora", "a model and an adapter are named {}", adapter.name);
     }
   }
   return entries;

@@ -51,8 +51,10 @@ class Sessions {
   std::vector<engine::SessionId> ids_;
 };
 
-engine::Request greedy_request(std::vector<std::int32_t> tokens, std::int64_t max_tokens, engine::SessionId session) {
+engine::Request greedy_request(std::vector<std::int32_t> tokens, std::int64_t max_tokens, engine::SessionId session,
+                               const std::vector<AdapterUse>& adapters, std::size_t i) {
   engine::Request request;
+  if (!adapters.empty()) request.adapters = {adapters[i % adapters.size()]};
   request.tokens = std::move(tokens);
   request.sampling.temperature = 0.0;
   request.sampling.max_tokens = max_tokens;
@@ -77,7 +79,7 @@ LatencySample run_latency(Engine& engine, const backend::TimedBackend& timed, st
   std::vector<engine::Request> prompts;
   for (std::size_t i = 0; i < batch; ++i) {
     tokens.push_back(random_prompt(load.prompt_tokens, vocabulary, load.seed, i));
-    prompts.push_back(greedy_request(tokens[i], 1, sessions[i]));
+    prompts.push_back(greedy_request(tokens[i], 1, sessions[i], load.adapters, i));
   }
   LatencySample sample;
   TimePoint first_arrival = TimePoint::max(), last_token{};
@@ -92,7 +94,7 @@ LatencySample run_latency(Engine& engine, const backend::TimedBackend& timed, st
 
   std::vector<engine::Request> answers;
   for (std::size_t i = 0; i < batch; ++i) {
-    answers.push_back(greedy_request(tokens[i], load.output_tokens - 1, sessions[i]));
+    answers.push_back(greedy_request(tokens[i], load.output_tokens - 1, sessions[i], load.adapters, i));
   }
   first_arrival = TimePoint::max();
   const double kernels_before = timed.milliseconds();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "backend/timed_backend.h"
 #include "engine/engine.h"
@@ -11,8 +12,9 @@ namespace millrace::engine::load {
 struct LatencyLoad {
   std::int64_t batch = 1;
   std::int64_t prompt_tokens = 512;
-  std::int64_t output_tokens = 128;  // of each answer, at least 2, as TPOT needs two
-  std::uint64_t seed = 0;            // of the prompts
+  std::int64_t output_tokens = 128;       // of each answer, at least 2, as TPOT needs two
+  std::uint64_t seed = 0;                 // of the prompts
+  std::vector<AdapterUse> adapters = {};  // which sequences take by turns; empty: none
 };
 
 // Times of one run.

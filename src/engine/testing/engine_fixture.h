@@ -61,6 +61,7 @@ class EngineTest : public testing::Test {
     config.side_by_side_logits = 0;  // few as there are in these tests
     auto executor = LocalExecutor::create(transformer_, *backend_, pages, kv_tokens, depth_, window_pages_).or_throw();
     executor_ = executor.get();
+    executor_->set_adapters(adapters_);
     return Engine::create(std::move(executor), tokenizer_, env, config, disk).or_throw();
   }
 
@@ -149,6 +150,7 @@ class EngineTest : public testing::Test {
   LocalExecutor* executor_ = nullptr;  // of the engine made last
   int depth_ = 1;                      // of the executor made next
   std::int32_t window_pages_ = 0;      // likewise
+  std::shared_ptr<model::LoraSet> adapters_ = std::make_shared<model::LoraSet>();
 };
 
 }  // namespace millrace::engine

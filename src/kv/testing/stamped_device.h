@@ -32,7 +32,7 @@ class StampedDevice final : public PageDevice {
   // The stamps of all tokens of a sequence.
   static std::vector<std::uint64_t> stamps(const PrefixScope& scope, std::span<const std::int32_t> tokens) {
     std::vector<std::uint64_t> result;
-    std::uint64_t stamp = checksum(scope.salt, scope.adapter);
+    std::uint64_t stamp = checksum(scope.salt, checksum(scope.adapter));
     for (const std::int32_t token : tokens) {
       stamp = checksum(std::as_bytes(std::span(&token, 1)), stamp);
       result.push_back(stamp);

@@ -11,7 +11,7 @@ class ChatFormat final : public AnswerFormat {
       : task_(task),
         id_("chatcmpl-" + task.request_id),
         chunk_(fmt::format(R"({{"id":{},"object":"chat.completion.chunk","created":{},"model":{},"choices":[)",
-                           json_string(id_), task.created, json_string(task.model->name))),
+                           json_string(id_), task.created, json_string(task.model_name()))),
         n_(static_cast<std::size_t>(task.fields.n)) {}
 
   void begin(std::string& out) override {
@@ -59,7 +59,7 @@ class ChatFormat final : public AnswerFormat {
     Json out = {{"id", id_},
                 {"object", "chat.completion"},
                 {"created", task_.created},
-                {"model", task_.model->name},
+                {"model", task_.model_name()},
                 {"choices", std::move(choices)},
                 {"usage", usage(task_, answers)},
                 {"system_fingerprint", nullptr}};

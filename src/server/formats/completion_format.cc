@@ -13,7 +13,7 @@ class CompletionFormat final : public AnswerFormat {
       : task_(task),
         id_("cmpl-" + task.request_id),
         chunk_(fmt::format(R"({{"id":{},"object":"text_completion","created":{},"model":{},"choices":[)",
-                           json_string(id_), task.created, json_string(task.model->name))),
+                           json_string(id_), task.created, json_string(task.model_name()))),
         offsets_(task.prompts.size() * static_cast<std::size_t>(task.fields.n), 0),
         echoed_(offsets_.size(), false) {}
 
@@ -64,7 +64,7 @@ class CompletionFormat final : public AnswerFormat {
     Json out = {{"id", id_},
                 {"object", "text_completion"},
                 {"created", task_.created},
-                {"model", task_.model->name},
+                {"model", task_.model_name()},
                 {"choices", std::move(choices)},
                 {"usage", usage(task_, answers)},
                 {"system_fingerprint", nullptr}};

@@ -34,7 +34,7 @@ class EmbeddingFormat final : public AnswerFormat {
     }
     Json out = {{"object", "list"},
                 {"data", std::move(data)},
-                {"model", task_.model->name},
+                {"model", task_.model_name()},
                 {"usage", {{"prompt_tokens", tokens}, {"total_tokens", tokens}}}};
     add_times(out, task_, answers[0]);
     return out;

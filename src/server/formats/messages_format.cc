@@ -111,7 +111,7 @@ class MessagesFormat final : public AnswerFormat {
     return {{"id", id_},
             {"type", "message"},
             {"role", "assistant"},
-            {"model", task_.model->name},
+            {"model", task_.model_name()},
             {"content", std::move(content)},
             {"stop_reason", answer == nullptr ? Json() : stop_reason(*answer)},
             {"stop_sequence", answer == nullptr ? Json() : stop_sequence(*answer)},

@@ -89,7 +89,7 @@ class ResponsesFormat final : public AnswerFormat {
                 {"incomplete_details", nullptr},
                 {"instructions", f.system.empty() ? Json() : Json(f.system)},
                 {"max_output_tokens", f.max_tokens ? Json(*f.max_tokens) : Json()},
-                {"model", task_.model->name},
+                {"model", task_.model_name()},
                 {"output", std::move(output)},
                 {"parallel_tool_calls", f.parallel_tool_calls},
                 {"previous_response_id", nullptr},

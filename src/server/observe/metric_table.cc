@@ -45,7 +45,7 @@ constexpr std::array kMetrics = {
                kGauge,
                "model_name,engine,max_lora,running_lora_adapters,waiting_lora_adapters",
                {},
-               "LoRA adapters in use, as labels; always 0, as none can be loaded yet"},
+               "LoRA adapters in use, as labels; always 0, as they are not counted yet"},
     MetricInfo{"vllm:kv_cache_usage_perc",
                kGauge,
                "model_name,engine",

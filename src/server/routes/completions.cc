@@ -38,6 +38,7 @@ const GenerationSchema& completions_schema() {
     add_sampling_fields(s);
     add_ending_fields(s);
     add_beam_fields(s);
+    add_adapter_fields(s);
     add_stream_fields(s);
     add_serving_fields(s);
     add_constraint_fields(s);

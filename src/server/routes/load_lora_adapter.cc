@@ -7,9 +7,9 @@ Route load_lora_adapter() {
       .method = "POST",
       .path = "/v1/load_lora_adapter",
       .scope = Scope::kAdmin,
-      .summary = "Load a LoRA adapter: not supported yet, rejected",
+      .summary = "Load a LoRA adapter of the directory that the server was started with, --lora-dir",
       .handle = [](ServerContext& server,
-                   Call call) { return answer_fields(server, std::move(call), load_adapter_schema(), reject_adapter); },
+                   Call call) { return answer_fields(server, std::move(call), load_adapter_schema(), load_adapter); },
       .body_schema = [] { return load_adapter_schema().json(); }};
 }
 

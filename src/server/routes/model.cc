@@ -13,6 +13,11 @@ Route model() {
           .summary = "Describe one of the models served",
           .handle = [](ServerContext& server, Call call) -> std::unique_ptr<http::Responder> {
             for (const ModelStatus& status : server.models.list()) {
+              for (Json& adapter : adapter_cards(status)) {
+                if (adapter["id"] == call.parameter) {
+                  return std::make_unique<http::ReadyReply>(http::Reply{.body = dumped(adapter)});
+                }
+              }
               const bool alias = std::ranges::find(status.aliases, call.parameter) != status.aliases.end();
               if (status.name != call.parameter && !alias) continue;
               return std::make_unique<http::ReadyReply>(http::Reply{.body = dumped(model_card(status))});

@@ -11,7 +11,10 @@ Route models() {
           .summary = "The models served",
           .handle = [](ServerContext& server, Call) -> std::unique_ptr<http::Responder> {
             Json data = Json::array();
-            for (const ModelStatus& status : server.models.list()) data.push_back(model_card(status));
+            for (const ModelStatus& status : server.models.list()) {
+              data.push_back(model_card(status));
+              for (Json& adapter : adapter_cards(status)) data.push_back(std::move(adapter));
+            }
             const Json list = {{"object", "list"}, {"data", std::move(data)}};
             return std::make_unique<http::ReadyReply>(http::Reply{.body = dumped(list)});
           }};

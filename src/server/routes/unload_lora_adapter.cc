@@ -6,10 +6,10 @@ Route unload_lora_adapter() {
   return {.method = "POST",
           .path = "/v1/unload_lora_adapter",
           .scope = Scope::kAdmin,
-          .summary = "Unload a LoRA adapter: not supported yet, rejected",
+          .summary = "Unload a LoRA adapter; requests that it answers go on with it",
           .handle =
               [](ServerContext& server, Call call) {
-                return answer_fields(server, std::move(call), unload_adapter_schema(), reject_adapter);
+                return answer_fields(server, std::move(call), unload_adapter_schema(), unload_adapter);
               },
           .body_schema = [] { return unload_adapter_schema().json(); }};
 }

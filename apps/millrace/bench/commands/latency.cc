@@ -1,11 +1,13 @@
 #include <cstdio>
 
+#include "adapter_flags.h"
 #include "base/readable_bytes.h"
 #include "bench/model_run.h"
 #include "bench/number_list.h"
 #include "bench/table.h"
 #include "cli.h"
 #include "command.h"
+#include "engine/adapter_uses.h"
 #include "engine/load/latency_run.h"
 #include "metrics/token_range.h"
 #include "printable.h"
@@ -18,6 +20,7 @@ using engine::load::LatencySample;
 
 struct LatencyFlags {
   app::ModelFlags model;
+  runtime::AdapterConfig adapters;
   std::int64_t prompt_tokens = 512, output_tokens = 128, max_batched_tokens = 512;
   std::string batches = "1";
   int runs = 3, warmup = 1;
@@ -134,6 +137,15 @@ std::vector<std::string> table_row(const LatencyLoad& load, const LatencyMetrics
           with_spread(f.latency_ms)};
 }
 
+app::EngineFlags engine_flags(const LatencyFlags& flags, std::int64_t batch) {
+  app::EngineFlags serving;
+  serving.max_num_batched_tokens = std::max(flags.max_batched_tokens, batch);
+  serving.max_num_seqs = batch;
+  serving.prefix_caching = false;  // each run measures its prompts anew
+  serving.adapters = flags.adapters;
+  return serving;
+}
+
 int latency(const LatencyFlags& flags) {
   const std::vector<std::int64_t> batches = parse_numbers("batch", flags.batches, 1, kMaxBatch);
   flags.report.check_writable();
@@ -153,12 +165,9 @@ int latency(const LatencyFlags& flags) {
   for (const std::int64_t batch : batches) {
     LatencyLoad load{
         .batch = batch, .prompt_tokens = flags.prompt_tokens, .output_tokens = flags.output_tokens, .seed = flags.seed};
-    app::EngineFlags serving;
-    serving.max_num_batched_tokens = std::max(flags.max_batched_tokens, batch);
-    serving.max_num_seqs = batch;
-    serving.prefix_caching = false;  // each run measures its prompts anew
-    const auto made = model.make_engine(serving, kv_tokens(load, model.block_tokens()));
+    const auto made = model.make_engine(engine_flags(flags, batch), kv_tokens(load, model.block_tokens()));
     const auto& engine = made.engine;
+    load.adapters = engine::uses_of(*made.adapters->set());
     for (int i = 0; i < flags.warmup; ++i) run_latency(*engine, model.timed(), model.vocabulary(), load);
     std::vector<Run> runs;
     for (int i = 0; i < flags.runs; ++i) {
@@ -219,6 +228,7 @@ app::Command latency() {
         app.add_option("--seed", flags->seed, "Random seed of the prompts");
         app.add_option("--probe-time", flags->probe_seconds, "Seconds for each measurement of each machine limit")
             ->check(CLI::Range(1e-4, 10.0));
+        app::declare_adapters(app, flags->adapters);
         flags->model.declare(app);
         flags->report.declare(app);
         return [flags] { return latency(*flags); };

@@ -1,0 +1,50 @@
+#include "runtime/adapter_config.h"
+
+#include <filesystem>
+#include <set>
+
+#include "runtime/field_checks.h"
+
+namespace millrace::runtime {
+
+const std::vector<std::string>& adapter_types() {
+  static const std::vector<std::string> types = {"auto", "f32", "bf16", "int8"};
+  return types;
+}
+
+Result<void> AdapterConfig::validate() const {
+  if (auto fine = first_failure({one_of("lora-dtype", type, adapter_types()),
+                                 between<std::int64_t>("max-lora-rank", max_lora_rank, 1, kMaxLoraRank)});
+      !fine) {
+    return fine;
+  }
+  std::set<std::string> names;
+  for (const NamedAdapter& adapter : lora) {
+    if (names.insert(adapter.name).second) continue;
+    return make_error(ErrorCode::kInvalidArgument, "lora", "lora names '{}' twice", adapter.name);
+  }
+  return {};
+}
+
+model::AdapterOptions AdapterConfig::options() const {
+  using Type = model::AdapterType;
+  const Type chosen = type == "f32"    ? Type::kF32
+                      : type == "bf16" ? Type::kBf16
+                      : type == "int8" ? Type::kInt8
+                                       : Type::kAuto;
+  return {.type = chosen, .max_rank = max_lora_rank};
+}
+
+Result<NamedAdapter> parse_named_adapter(std::string_view flag, const std::string& text) {
+  const std::size_t at = text.find('=');
+  NamedAdapter named;
+  named.path = at == std::string::npos ? text : text.substr(at + 1);
+  const auto path = std::filesystem::path(named.path + "/").parent_path();
+  named.name = at == std::string::npos ? path.filename().string() : text.substr(0, at);
+  if (named.name.empty() || named.path.empty()) {
+    return make_error(ErrorCode::kInvalidArgument, std::string(flag), "{} is '{}', must be NAME=PATH", flag, text);
+  }
+  return named;
+}
+
+}  // namespace millrace::runtime
