@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "engine/step_sink.h"
+#include "kv/paged_cache.h"
 
 namespace millrace::engine {
 

@@ -42,7 +42,10 @@ std::vector<float> BlockLoader::bias(const BlockWeight& weight) {
 Product BlockLoader::place(std::span<const BlockWeight> stacked) {
   Product product;
   product.place = products_++;
-  for (const BlockWeight& weight : stacked) product.roles.push_back(weight.role);
+  for (const BlockWeight& weight : stacked) {
+    product.roles.push_back(weight.role);
+    product.rows.push_back(weight.rows + weight.zero_rows);
+  }
   return product;
 }
 

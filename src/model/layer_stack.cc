@@ -52,7 +52,8 @@ LayerStack::LayerStack(WeightLoader& weights, const ModelSpec& spec, backend::Ba
 
 std::vector<const Product*> LayerStack::products(std::int64_t layer, std::size_t block) const {
   const Layer& of = layers_[static_cast<std::size_t>(layer)];
-  return of.has_weights ? of.entries[block].block->products() : std::vector<const Product*>();
+  const bool has = of.has_weights && block < of.entries.size();
+  return has ? of.entries[block].block->products() : std::vector<const Product*>();
 }
 
 void LayerStack::run(backend::Backend& backend, const Entry& entry, const BlockRows& rows, const kv::KvStore& store) {

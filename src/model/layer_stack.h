@@ -28,7 +28,7 @@ class LayerStack {
   std::int64_t size() const noexcept { return std::ssize(layers_); }
   // Places of products: those of all layers, and those outside.
   std::int64_t places() const noexcept { return places_; }
-  // The products of one block of a layer; none if the layer has no weights of its own.
+  // The products of one block of a layer; none if the layer has no such block, or no weights of its own.
   std::vector<const Product*> products(std::int64_t layer, std::size_t block) const;
   // Runs one layer over the rows, of which `output` and `accumulate` are set here. Its blocks read and write keys and
   // values in the store, which must be made for kv_needs(spec).

@@ -36,6 +36,14 @@ bool has_own_head(const Checkpoint& checkpoint, const WeightNames& names) {
   return false;
 }
 
+// Whether a GGUF file has rows in another order than the files it was made from, and does not say in which these were.
+bool is_reordered(const Checkpoint& checkpoint, const ModelConfig& config, const ModelFamily& family) {
+  const std::string& architecture = checkpoint.config.architecture;
+  const bool sections = checkpoint.config.metadata.find(architecture + ".rope.dimension_sections") != nullptr;
+  return (family.name == "falcon" && config.n_kv_heads > 1) || (family.name == "glm4" && sections) ||
+         family.name == "cohere2_moe";
+}
+
 }  // namespace
 
 Result<ModelSpec> make_spec(const Checkpoint& checkpoint, const backend::Limits& limits) try {
@@ -72,6 +80,9 @@ ModelSpec make_module_spec(const Checkpoint& checkpoint) {
     view.spell_as_huggingface();
     ModelSpec spec = family->spec(view, config);
     spec.family = family->name;
+    if (is_reordered(checkpoint, config, *family)) {
+      throw_load_error(ErrorCode::kUnsupported, "lora", "rows of its GGUF files are in an order of their own");
+    }
     return spec;
   } catch (const LoadError& failure) {
     throw_load_error(ErrorCode::kUnsupported, "lora",

@@ -18,6 +18,7 @@ struct Product {
   // What adapters of it have to know. `place` is its number among the model's products.
   std::int64_t place = -1;
   std::vector<std::string> roles;  // BlockWeight::role of the stacked matrices
+  std::vector<std::int64_t> rows;  // and their rows
   // Output i is row row_order[i] of each stacked matrix as the spec has it, and input j its column column_order[j]:
   // see BlockLoader::chain(). Empty: in order.
   std::vector<std::int32_t> row_order = {}, column_order = {};

@@ -101,6 +101,19 @@ void find_prefix(const checkpoint::Checkpoint& tensors, const std::string& layer
   }
 }
 
+// The weights of a product as adapters call them; null for one that is not among them, or of another size there.
+std::vector<const BlockWeight*> stacked_in(const Product& product, const std::vector<BlockWeight>& weights) {
+  std::vector<const BlockWeight*> stacked;
+  for (std::size_t i = 0; i < product.roles.size(); ++i) {
+    const auto found = std::ranges::find(weights, product.roles[i], &BlockWeight::role);
+    const bool fits = found != weights.end() && found->experts == 0 &&
+                      found->rows + found->zero_rows == product.rows[i] &&
+                      found->cols + found->zero_cols == product.weight->k();
+    stacked.push_back(fits ? &*found : nullptr);
+  }
+  return stacked;
+}
+
 // What one adapter adds to the products of a model, being read.
 class Reading {
  public:
@@ -247,6 +260,7 @@ std::shared_ptr<const Adapter> AdapterLoader::load(Env& env, const std::string& 
   ModelSpec spec = make_module_spec(checkpoint_);
   spec.transposed_linears = false;
   const LayerStack& layers = model_.layers();
+  if (std::ssize(spec.layers) > layers.size()) spec.layers.resize(static_cast<std::size_t>(layers.size()));
   const HasTensor none = [](const std::string&) { return false; };
   for (const BlockWeight& weight : block_weights(spec.layers.front().blocks.front(), spec, none)) {
     if (const std::size_t at = weight.name.find("{}"); at != std::string::npos) {
@@ -263,12 +277,7 @@ std::shared_ptr<const Adapter> AdapterLoader::load(Env& env, const std::string& 
     for (std::size_t b = 0; b < spec.layers[i].blocks.size(); ++b) {
       const std::vector<BlockWeight> weights = block_weights(spec.layers[i].blocks[b], spec, has);
       for (const Product* product : layers.products(layer, b)) {
-        std::vector<const BlockWeight*> stacked;
-        for (const std::string& role : product->roles) {
-          const auto found = std::ranges::find(weights, role, &BlockWeight::role);
-          stacked.push_back(found == weights.end() || found->experts > 0 ? nullptr : &*found);
-        }
-        reading.add(*product, stacked, layer);
+        reading.add(*product, stacked_in(*product, weights), layer);
       }
     }
   }
