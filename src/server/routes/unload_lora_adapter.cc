@@ -6,7 +6,7 @@ Route unload_lora_adapter() {
   return {.method = "POST",
           .path = "/v1/unload_lora_adapter",
           .scope = Scope::kAdmin,
-          .summary = "Unload a LoRA adapter; requests that it answers go on with it",
+          .summary = "Unload a LoRA adapter; running requests keep it",
           .handle =
               [](ServerContext& server, Call call) {
                 return answer_fields(server, std::move(call), unload_adapter_schema(), unload_adapter);

@@ -24,7 +24,7 @@ class Shortcut final : public Block {
     backend.linear(*product_.weight, {}, rows.residual, made);
     backend.add({}, made, rows.output);
   }
-  std::vector<backend::Linear*> linears() const override { return {product_.weight.get()}; }
+  std::vector<const Product*> products() const override { return {&product_}; }
 
  private:
   Product product_;
