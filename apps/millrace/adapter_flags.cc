@@ -18,7 +18,8 @@ void declare_adapters(CLI::App& app, runtime::AdapterConfig& adapters) {
            }
          },
          "LoRA adapter of the (first) model: a name, and the directory that PEFT saved it in. May be repeated")
-      ->type_name("NAME=DIR");
+      ->type_name("NAME=DIR")
+      ->allow_extra_args(false);
   app.add_option("--lora-dtype", adapters.type,
                  "Data type of adapters in memory: auto (f32 for models in f32, else bf16), f32, bf16, or int8 (A in "
                  "8 bits, B in bf16)")

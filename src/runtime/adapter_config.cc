@@ -42,7 +42,7 @@ Result<NamedAdapter> parse_named_adapter(std::string_view flag, const std::strin
   const auto path = std::filesystem::path(named.path + "/").parent_path();
   named.name = at == std::string::npos ? path.filename().string() : text.substr(0, at);
   if (named.name.empty() || named.path.empty()) {
-    return make_error(ErrorCode::kInvalidArgument, std::string(flag), "{} is '{}', must be NAME=PATH", flag, text);
+    return make_error(ErrorCode::kInvalidArgument, std::string(flag), "{} is '{}', must be NAME=DIR", flag, text);
   }
   return named;
 }

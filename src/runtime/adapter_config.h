@@ -30,7 +30,7 @@ struct AdapterConfig {
 
 const std::vector<std::string>& adapter_types();
 
-// NAME=PATH, or a path alone, whose last component is the name then. kInvalidArgument naming `flag`.
+// NAME=DIR, or a directory alone, whose last component is the name then. kInvalidArgument naming `flag`.
 Result<NamedAdapter> parse_named_adapter(std::string_view flag, const std::string& text);
 
 }  // namespace millrace::runtime

@@ -4,6 +4,15 @@
 
 namespace millrace::server {
 
+namespace {
+
+std::vector<std::string> with_first(std::string first, std::vector<std::string> others) {
+  others.insert(others.begin(), std::move(first));
+  return others;
+}
+
+}  // namespace
+
 std::int64_t unix_time() {
   return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
@@ -30,11 +39,6 @@ Result<void> choose_formats(const std::string& tool_parser, const std::string& r
     parts.reasoning_format = *found;
   }
   return {};
-}
-
-std::vector<std::string> with_first(std::string first, std::vector<std::string> others) {
-  others.insert(others.begin(), std::move(first));
-  return others;
 }
 
 HostedModel::HostedModel(std::string model_name, ModelParts parts, const std::vector<std::string>& aliases)

@@ -6,7 +6,7 @@ Run by hand with the names of the adapters to make (none: all); the results are 
 Needs torch, transformers >= 5.23, peft >= 0.21, safetensors.
 
 Each folder of tests/golden/adapters holds
-    adapter_config.json, adapter_model.safetensors   as PEFT writes them
+    adapter_config.json, adapter_model.safetensors   as PEFT writes them; or adapter_model.bin
     base                                             the base's folder within tests/golden
     expected.json, .safetensors                      {"tokens": [...]}, "logits" [T, V] float32
 All matrices are random, so that none is without effect: the script fails if the logits are those of the base.
@@ -49,6 +49,7 @@ ADAPTERS = {
     "llama_one_layer": ("tiny/llama", {"r": 4, "target_modules": LLAMA, "layers_to_transform": [1]}),
     "llama_head": ("tiny/llama", {"r": 4, "target_modules": ["lm_head", "q_proj"]}),
     "llama_wide": ("tiny/llama", {"r": 70, "lora_alpha": 20, "target_modules": ["v_proj", "down_proj"]}),
+    "llama_torch": ("tiny/llama", {"r": 4, "target_modules": ["q_proj", "gate_proj"]}),  # as adapter_model.bin
     "llama_head20": ("tiny/llama_head20", {"r": 4, "target_modules": LLAMA}),
     "llama_tied": ("tiny/llama_tied_biased", {"r": 4, "target_modules": LLAMA}),
     "gpt2": ("tiny/gpt2", {"r": 4, "fan_in_fan_out": True, "target_modules": ["c_attn", "c_proj", "c_fc"]}),
@@ -90,7 +91,7 @@ def make(name, base, options):
     expected = logits_of(adapted, tokens)
     changed = ((expected - plain).abs().max() / plain.abs().max()).item()
     assert changed > 0.02, f"{name}: the adapter changes the logits by {changed:.1e} of the largest"
-    adapted.save_pretrained(folder)
+    adapted.save_pretrained(folder, safe_serialization=not name.endswith("_torch"))
     (folder / "README.md").unlink(missing_ok=True)
     (folder / "base").write_text(base + "\n")
     config = json.loads((folder / "adapter_config.json").read_text())

@@ -53,7 +53,7 @@ std::size_t SharedAdapters::begin(std::span<const AdapterRows> adapters, std::in
   return bytes;
 }
 
-// Whoever computes a piece's last part adds up all of them, in their order.
+// The worker that computes a piece's last part adds up all of them, in their order.
 void SharedAdapters::shrink(const KernelSet& kernels, const AdapterInput& x, std::byte* ranks) noexcept {
   const auto n = std::ssize(tasks_);
   if (next_.load(std::memory_order_relaxed) >= n) return;

@@ -12,37 +12,30 @@ constexpr std::int64_t kGrain = 2;  // panels
 Products::SharedInput Products::share_input(StepProgram& program, const RowSource& source, const PackedLinear& weight,
                                             std::span<const AdapterRows> adapters) {
   const std::int64_t rows = source.rows();
-  const SharedInput input{source, &weight, new_contents(), rows <= kOwnRows, adapters, share_adapters(adapters, rows)};
+  const ActivationForm form = weight.activation_form();
+  const bool own = rows <= kOwnRows;
+  const std::size_t form_at = WorkerMemory::row_bytes(form.k) + (own ? ActivationRows(form, rows, nullptr).bytes() : 0);
+  const SharedInput input{
+      source, &weight, new_contents(), own, adapters, share_adapters(adapters, rows), input_form(adapters), form_at};
   workers_.reserve(input_bytes(input));
   if (input.own) return input;
-  input_.reserve(ActivationRows(weight.activation_form(), rows, nullptr).bytes());
-  adapter_input_.reserve(AdapterInput(input_form(adapters), rows, nullptr).bytes());
+  input_.reserve(ActivationRows(form, rows, nullptr).bytes());
+  adapter_input_.reserve(AdapterInput(input.form, rows, nullptr).bytes());
   program.add_split(rows, 1, [this, input](std::int64_t begin, std::int64_t end, int worker) {
     const ActivationRows shared(input.weight->activation_form(), input.source.rows(), input_.data());
-    const AdapterInput own = adapter_input(input, worker);
+    const AdapterInput read = adapter_input(input, worker);
     for (std::int64_t r = begin; r < end; ++r) {
       const float* x = input.source.row(kernels_, r, workers_.normed_row(worker));
       shared.store_row(kernels_, r, x);
-      if (has_row(input.adapters, r)) own.put(kernels_, r, 0, x, input.source.columns());
+      if (has_row(input.adapters, r)) read.put(kernels_, r, 0, x, input.source.columns());
     }
   });
   return input;
 }
 
-std::size_t Products::input_bytes(const SharedInput& input) noexcept {
-  const ActivationForm form = input.weight->activation_form();
-  if (!input.own) return WorkerMemory::row_bytes(form.k);
-  const std::int64_t rows = input.source.rows();
-  return WorkerMemory::row_bytes(form.k) + ActivationRows(form, rows, nullptr).bytes() +
-         AdapterInput(input_form(input.adapters), rows, nullptr).bytes();
-}
-
 AdapterInput Products::adapter_input(const SharedInput& input, int worker) const noexcept {
-  const AdapterForm form = input_form(input.adapters);
-  const std::int64_t rows = input.source.rows();
-  std::byte* end = workers_.of(worker) + (input.own ? input_bytes(input) : 0);
-  const std::size_t bytes = input.own ? AdapterInput(form, rows, nullptr).bytes() : 0;
-  return AdapterInput(form, rows, input.own ? end - bytes : adapter_input_.data());
+  std::byte* memory = input.own ? workers_.of(worker) + input.form_at : adapter_input_.data();
+  return AdapterInput(input.form, input.source.rows(), memory);
 }
 
 ActivationRows Products::open_input(const SharedInput& input, int worker) noexcept {

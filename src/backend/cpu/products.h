@@ -37,6 +37,8 @@ class Products {
     bool own;                // each worker prepares the rows for itself, the first time; else they are prepared once
     std::span<const AdapterRows> adapters;
     SharedAdapters* shared;  // of the adapters; null: there are none
+    AdapterForm form;        // of the rows that they read
+    std::size_t form_at;     // if `own`, where these lie in a worker's memory
   };
 
   Products(const KernelSet& kernels, WorkerMemory& workers, int n_workers)
@@ -49,7 +51,9 @@ class Products {
   // through the adapters' A, until none is left.
   ActivationRows open_input(const SharedInput& input, int worker) noexcept;
   // Bytes of a worker's memory that open_input() uses, from the beginning.
-  static std::size_t input_bytes(const SharedInput& input) noexcept;
+  static std::size_t input_bytes(const SharedInput& input) noexcept {
+    return input.form_at + (input.own ? AdapterInput(input.form, input.source.rows(), nullptr).bytes() : 0);
+  }
   // What the adapters add to the product.
   AdapterOutputs outputs(const SharedInput& input) const noexcept { return outputs(input.shared); }
 

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <filesystem>
+#include <set>
 
 #include "model/adapters/load_adapter.h"
 #include "model/testing/golden_logits.h"
@@ -64,6 +65,28 @@ class GoldenAdapter : public testing::TestWithParam<fs::path> {
 };
 
 class GoldenAdapterOfGguf : public GoldenAdapter {};
+
+// Rounded to 8 bits of a mantissa, or A to 8 bits of the largest of 32: an error of its size, and logits that differ.
+TEST_P(GoldenAdapter, IsRoundedAsItsTypeSays) {
+  const GoldenLogits golden = read_golden(GetParam());
+  const auto length = std::ssize(golden.tokens);
+  TestRunner runner(base_of(GetParam()), {.precision = backend::MatmulPrecision::kF32, .max_length = length});
+  const AdapterLoader loader(runner.checkpoint(), runner.transformer(), runner.backend());
+  std::set<std::string> keys;
+  for (const auto& [type, name] :
+       {std::pair(AdapterType::kF32, "f32"), {AdapterType::kBf16, "bf16"}, {AdapterType::kInt8, "int8"}}) {
+    const auto adapter = loader.load(Env::system(), GetParam(), {.type = type});
+    EXPECT_EQ(adapter->summary().type, name);
+    const double error = adapter->summary().error;
+    EXPECT_TRUE(type == AdapterType::kF32 ? error == 0.0 : error > 1e-4 && error < 1e-2) << error;
+    keys.insert(adapter->key());
+    runner.set_adapter(adapter.get());
+    const double found = largest_error(runner.run_whole(golden.tokens), golden.logits);
+    std::printf("  %-20s %-5s weights %.1e, logits %.1e\n", GetParam().filename().c_str(), name, error, found);
+    EXPECT_LT(found, type == AdapterType::kF32 ? 1e-4 : 5e-2);
+  }
+  EXPECT_EQ(keys.size(), 3u) << "rounded otherwise, it is another adapter";
+}
 
 TEST_P(GoldenAdapter, EqualsPeft) { expect_golden(base_of(GetParam())); }
 TEST_P(GoldenAdapterOfGguf, EqualsPeft) { expect_golden(base_of(GetParam()) / "model.gguf"); }
