@@ -68,6 +68,8 @@ def test_what_begins_several_names_gets_them_all(millrace):
         (["serve", "--enable-prefix-caching"], "by default"),
         (["serve", "--revision", "v1"], "org/name@revision"),
         (["serve", "--enable-lora"], "--lora"),
+        (["run", "--lora", "="], "NAME=DIR"),
+        (["serve", "--lora", "a=/nowhere", "--lora", "a=/there", "default"], "'a' twice"),  # a value is not the next word
         (["serve", "--lora-scaled", "x", "1"], "'lora'"),
         (["serve", "--temp", "1"], "each request"),
         (["serve", "--metrics"], "always served"),

@@ -167,6 +167,7 @@ std::string ServedModelsFlags::name_of_first() const {
 std::vector<server::ModelEntry> ServedModelsFlags::entries(server::Observers& observers) const {
   server::ModelParts probe;  // says what is wrong before anything is loaded
   server::choose_formats(parsers.tools, parsers.reasoning, probe).or_throw();
+  engine.adapters.validate().or_throw();
   std::vector<server::ModelEntry> entries;
   const auto turn = further.empty() ? nullptr : std::make_shared<engine::TurnArbiter>(Env::system());
   entries.push_back(entry_of(name_of_first(), model, engine, parsers, turn, observers));
