@@ -232,6 +232,61 @@ TEST_P(LowRankTest, NoRowDependsOnOthersOrOnThreads) {
   }
 }
 
+// W + 1.5 B A, of weight number `i` of the Linear.
+AdapterMatrix merged(const AdapterMatrix& weight, const TestAdapter& adapter, std::size_t i) {
+  AdapterMatrix sum = weight;
+  const AdapterMatrix &a = adapter.a[i], &b = adapter.b[i];
+  for (std::int64_t r = 0; r < weight.rows; ++r) {
+    for (std::int64_t c = 0; c < weight.cols; ++c) {
+      double added = 0.0;
+      for (std::int64_t k = 0; k < a.rows; ++k) {
+        added += static_cast<double>(b.values[static_cast<std::size_t>(r * a.rows + k)]) *
+                 a.values[static_cast<std::size_t>(k * weight.cols + c)];
+      }
+      sum.values[static_cast<std::size_t>(r * weight.cols + c)] += static_cast<float>(1.5 * added);
+    }
+  }
+  return sum;
+}
+
+TEST(LowRankMlp, IsThatOfTheMergedWeights) {
+  const std::vector<std::int64_t> wide = {kHidden, kHidden}, narrow = {kAdapterInputs};
+  const AdapterMatrix gate(kHidden, kAdapterInputs, 4), up(kHidden, kAdapterInputs, 5),
+      down(kAdapterInputs, kHidden, 6);
+  const auto backend = make_test_backend(2);
+  const auto linear = [&](const std::vector<const AdapterMatrix*>& weights) {
+    std::vector<WeightSource> sources;
+    for (const AdapterMatrix* weight : weights) sources.push_back(weight->source("f32"));
+    return backend->make_linear(std::move(sources), MatmulPrecision::kF32);
+  };
+  const auto both = linear({&gate, &up}), last = linear({&down});
+  const TestAdapter of_up(*backend, *both, {0, 1}, wide, 6, false, "f32", 50);
+  const TestAdapter of_down(*backend, *last, {0}, narrow, 6, false, "f32", 60);
+  const AdapterMatrix other_gate = merged(gate, of_up, 0), other_up = merged(up, of_up, 1);
+  const AdapterMatrix other_down = merged(down, of_down, 0);
+  const auto other_both = linear({&other_gate, &other_up}), other_last = linear({&other_down});
+  for (const std::int64_t rows : {1, 40}) {  // columns that workers share, and blocks of rows
+    const DeviceBuffer x = matrix(*backend, random_values(rows * kAdapterInputs, 70));
+    const DeviceBuffer out = matrix(*backend, Values(static_cast<std::size_t>(2 * rows * kAdapterInputs)));
+    const DeviceView input = x.view(rows, kAdapterInputs), results = out.view(2 * rows, kAdapterInputs);
+    const std::vector<AdapterRows> to_up = {{0, rows, of_up.packed.get()}}, to_down = {{0, rows, of_down.packed.get()}};
+    backend->mlp(
+        {.up = both.get(), .down = last.get(), .accumulate = false, .up_adapters = to_up, .down_adapters = to_down},
+        input, results.row_range(0, rows));
+    backend->mlp({.up = other_both.get(), .down = other_last.get(), .accumulate = false}, input,
+                 results.row_range(rows, rows));
+    const Values found = values_of(*backend, results);
+    double size = 0.0, error = 0.0;
+    for (std::size_t i = 0; i < found.size() / 2; ++i) {
+      const double expected = found[found.size() / 2 + i];
+      size += expected * expected;
+      error += (found[i] - expected) * (found[i] - expected);
+    }
+    EXPECT_GT(size, 0.0);
+    EXPECT_LT(std::sqrt(error / size), 1e-5) << rows;
+  }
+}
+
 std::string adapter_form_name(const testing::TestParamInfo<AdapterForm>& info) {
   return std::string(info.param.adapter) + "_on_" + info.param.base;
 }
