@@ -20,6 +20,7 @@
 namespace millrace::backend {
 
 struct LowRankSource;  // low_rank.h
+struct RowDeltaSource;
 
 // How products with quantized weights are computed. Fixed for a model, never chosen per batch.
 enum class MatmulPrecision {
@@ -63,6 +64,9 @@ class Linear {
   virtual std::int64_t experts() const noexcept { return 1; }
   virtual std::size_t packed_bytes() const noexcept = 0;
   virtual std::string description() const = 0;  // format and kernel: "q4_1 (avx512_vnni int8)"
+  // Row `row` as the products see it, f32 [k], with its columns in the order of x. Those of expert e are n behind those
+  // of e - 1. Any thread.
+  virtual void unpack_row(std::int64_t row, float* out) const = 0;
 
   // Between start_rounding_statistics() and take_rounding_statistics(), products also count the effect of rounding
   // their activations to int8. Neither may be called between an operation and synchronize(). See model/outliers.h.
@@ -120,6 +124,8 @@ class Backend : public Operations {
   // freed with the last of them. On the calling thread, any one, also while a step runs. Throws LoadError.
   virtual std::vector<std::unique_ptr<LowRank>> make_low_ranks(std::vector<LowRankSource> sources,
                                                                MatmulPrecision precision) = 0;
+  // The same for the rows of a Linear that gather() reads.
+  virtual std::unique_ptr<LowRank> make_row_delta(RowDeltaSource source) = 0;
 
   // Must be called after all weights of the model have been made.
   virtual void finish_loading() = 0;

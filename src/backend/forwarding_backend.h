@@ -33,6 +33,9 @@ class ForwardingBackend : public Backend {
                                                        MatmulPrecision precision) override {
     return inner_->make_low_ranks(std::move(sources), precision);
   }
+  std::unique_ptr<LowRank> make_row_delta(RowDeltaSource source) override {
+    return inner_->make_row_delta(std::move(source));
+  }
   void finish_loading() override { inner_->finish_loading(); }
   std::size_t packed_bytes(const quant::QuantFormat& format, std::int64_t rows, std::int64_t cols,
                            MatmulPrecision precision) const override {
@@ -42,8 +45,9 @@ class ForwardingBackend : public Backend {
                               std::int64_t routed) const noexcept override {
     return inner_->workspace_bytes(rows, hidden, ffn, routed);
   }
-  void gather(const Linear& weight, std::span<const std::int32_t> ids, bool accumulate, DeviceView out) override {
-    inner_->gather(weight, ids, accumulate, out);
+  void gather(const Linear& weight, std::span<const std::int32_t> ids, const GatherOptions& options,
+              DeviceView out) override {
+    inner_->gather(weight, ids, options, out);
   }
   void norm(const Norm& norm, std::span<const std::int64_t> rows, DeviceView x, DeviceView out) override {
     inner_->norm(norm, rows, x, out);

@@ -57,13 +57,17 @@ struct AdapterMatrix {
 
 // An adapter of one Linear: a B for some of its weights, and an A for each, or one for all.
 struct TestAdapter {
-  std::vector<AdapterMatrix> a, b;
+  std::vector<AdapterMatrix> a, b, whole;
+  std::vector<Values> factors, biases;
   std::vector<std::int64_t> stacked;
   bool one_a;
   std::unique_ptr<LowRank> packed;
 
+  // `all_kinds`: also factors and biases, and a matrix that takes x, for each of the weights.
+
   TestAdapter(Backend& backend, const Linear& base, std::vector<std::int64_t> weights,
-              const std::vector<std::int64_t>& rows, std::int64_t rank, bool shared, const char* format, unsigned seed)
+              const std::vector<std::int64_t>& rows, std::int64_t rank, bool shared, const char* format, unsigned seed,
+              bool all_kinds = false)
       : stacked(std::move(weights)), one_a(shared) {
     LowRankSource source{.base = &base};
     a.reserve(stacked.size());
@@ -74,19 +78,38 @@ struct TestAdapter {
       if (i == 0 || !one_a) source.shrinks.push_back({a.back().source(format), 1.5f});
       source.expands.push_back({stacked[i], std::ssize(source.shrinks) - 1, b.back().source("f32")});
     }
+    whole.reserve(stacked.size());
+    for (std::size_t i = 0; all_kinds && i < stacked.size(); ++i) {
+      const std::int64_t n = rows[static_cast<std::size_t>(stacked[i])];
+      whole.emplace_back(n, base.k(), seed++);
+      factors.push_back(random_values(n, seed++));
+      biases.push_back(random_values(n, seed++));
+      source.expands[i].factor = factors.back();
+      source.expands[i].bias = biases.back();
+      source.expands.push_back({stacked[i], LowRankSource::Expand::kInput, whole.back().source(format)});
+    }
     std::vector<LowRankSource> sources;
     sources.push_back(std::move(source));
     packed = std::move(backend.make_low_ranks(std::move(sources), MatmulPrecision::kAuto).front());
   }
-  // Adds scale * 1.5 B (A x) to out, whose weights have these rows.
-  void add(const double* x, double scale, const std::vector<std::int64_t>& rows, double* out) const {
+  // Changes out, whose weights have these rows; `bias` is the base's.
+  void apply(const double* x, double scale, const std::vector<std::int64_t>& rows, double* out,
+             const float* bias = nullptr) const {
     for (std::size_t i = 0; i < stacked.size(); ++i) {
       const AdapterMatrix& first = a[one_a ? 0 : i];
       std::vector<double> ranks;
       for (std::int64_t r = 0; r < first.rows; ++r) ranks.push_back(1.5 * scale * first.product(r, x));
       std::int64_t column = 0;
       for (std::int64_t w = 0; w < stacked[i]; ++w) column += rows[static_cast<std::size_t>(w)];
-      for (std::int64_t r = 0; r < b[i].rows; ++r) out[column + r] += b[i].product(r, ranks.data());
+      for (std::int64_t r = 0; r < b[i].rows; ++r) {
+        double& y = out[column + r];
+        if (!whole.empty()) {
+          const auto row = static_cast<std::size_t>(r);
+          y += scale * (factors[i][row] - 1.0) * (y - (bias == nullptr ? 0.0 : bias[column + r]));
+          y += scale * (biases[i][row] + whole[i].product(r, x));
+        }
+        y += b[i].product(r, ranks.data());
+      }
     }
   }
 };
@@ -140,10 +163,10 @@ TEST_P(LowRankTest, AddsBTimesATimesX) {
     for (std::int64_t r = 2; r < rows; ++r) {
       const std::vector<double> of_row(x.begin() + r * kAdapterInputs, x.begin() + (r + 1) * kAdapterInputs);
       std::vector<double> added(kOutputColumns);
-      if (r < 5) q_and_v.add(of_row.data(), 1.0, kStackedRows, added.data());
-      if (r == 5 || r == 6) all.add(of_row.data(), 0.5, kStackedRows, added.data());
-      if (r > 6) q_and_v.add(of_row.data(), 2.0, kStackedRows, added.data());
-      if (r > 6) all.add(of_row.data(), -1.0, kStackedRows, added.data());
+      if (r < 5) q_and_v.apply(of_row.data(), 1.0, kStackedRows, added.data());
+      if (r == 5 || r == 6) all.apply(of_row.data(), 0.5, kStackedRows, added.data());
+      if (r > 6) q_and_v.apply(of_row.data(), 2.0, kStackedRows, added.data());
+      if (r > 6) all.apply(of_row.data(), -1.0, kStackedRows, added.data());
       double size = 0.0, error = 0.0;
       for (std::int64_t c = 0; c < kOutputColumns; ++c) {
         const auto at = static_cast<std::size_t>(r * kOutputColumns + c);
@@ -154,6 +177,45 @@ TEST_P(LowRankTest, AddsBTimesATimesX) {
       EXPECT_GT(size, 0.0);
       EXPECT_LT(std::sqrt(error / size), GetParam().error) << "row " << r;
     }
+  }
+}
+
+// Two adapters with factors one after the other, of a product with biases, which is added to what is there.
+TEST_P(LowRankTest, AppliesFactorsBiasesAndWholeMatrices) {
+  const auto backend = make_test_backend(2);
+  const auto weight = base(*backend, stacked_);
+  const TestAdapter q_and_v(*backend, *weight, {0, 2}, kStackedRows, 6, false, GetParam().adapter, 10, true);
+  const TestAdapter all(*backend, *weight, {0, 1, 2}, kStackedRows, 20, true, GetParam().adapter, 30, true);
+  const Values bias = random_values(kOutputColumns, 50);
+  const DeviceVector of_weight = backend->make_vector(bias);
+  for (const std::int64_t rows : {3, 40}) {  // columns that workers share, and blocks of rows
+    const Values x = random_values(rows * kAdapterInputs, 60), before = random_values(rows * kOutputColumns, 61);
+    const DeviceBuffer input = matrix(*backend, x), plain = matrix(*backend, Values(rows * kOutputColumns)),
+                       adapted = matrix(*backend, before);
+    const std::vector<AdapterRows> adapters = {{1, rows - 1, q_and_v.packed.get(), 0.5f},
+                                               {2, rows - 2, all.packed.get(), 2.0f}};
+    backend->linear(*weight, {.bias = of_weight.address()}, input.view(rows, kAdapterInputs),
+                    plain.view(rows, kOutputColumns));
+    backend->linear(*weight, {.bias = of_weight.address(), .accumulate = true, .adapters = adapters},
+                    input.view(rows, kAdapterInputs), adapted.view(rows, kOutputColumns));
+    const Values without = values_of(*backend, plain.view(rows, kOutputColumns)),
+                 with = values_of(*backend, adapted.view(rows, kOutputColumns));
+    double size = 0.0, error = 0.0;
+    for (std::int64_t r = 1; r < rows; ++r) {
+      const std::vector<double> of_row(x.begin() + r * kAdapterInputs, x.begin() + (r + 1) * kAdapterInputs);
+      std::vector<double> expected(without.begin() + r * kOutputColumns, without.begin() + (r + 1) * kOutputColumns);
+      q_and_v.apply(of_row.data(), 0.5, kStackedRows, expected.data(), bias.data());
+      if (r > 1) all.apply(of_row.data(), 2.0, kStackedRows, expected.data(), bias.data());
+      for (std::int64_t c = 0; c < kOutputColumns; ++c) {
+        const auto at = static_cast<std::size_t>(r * kOutputColumns + c);
+        const double value = expected[static_cast<std::size_t>(c)];
+        const double difference = static_cast<double>(with[at]) - before[at] - value;
+        size += value * value;
+        error += difference * difference;
+      }
+    }
+    EXPECT_GT(size, 0.0);
+    EXPECT_LT(std::sqrt(error / size), GetParam().error) << rows;
   }
 }
 
@@ -181,9 +243,11 @@ TEST_P(LowRankTest, NoRowDependsOnOthersOrOnThreads) {
       std::vector<Packed> packed;
       for (unsigned i = 0; i < 3; ++i) {
         const std::int64_t rank = 4 + 14 * static_cast<std::int64_t>(i);
-        packed.push_back({{*backend, *weight, {0, 2}, kStackedRows, rank, false, GetParam().adapter, 50 + 10 * i},
-                          {*backend, *up, {0, 1}, wide, rank, i == 1, GetParam().adapter, 150 + 10 * i},
-                          {*backend, *down, {0}, narrow, rank, false, GetParam().adapter, 250 + 10 * i}});
+        const bool kinds = i == 2;
+        packed.push_back(
+            {{*backend, *weight, {0, 2}, kStackedRows, rank, false, GetParam().adapter, 50 + 20 * i, kinds},
+             {*backend, *up, {0, 1}, wide, rank, i == 1, GetParam().adapter, 150 + 20 * i, kinds},
+             {*backend, *down, {0}, narrow, rank, false, GetParam().adapter, 250 + 20 * i, kinds}});
       }
       // Seven rows after the other have the same: none, one of three, or two.
       const auto adapters_of = [&](std::int64_t first, std::int64_t rows, TestAdapter Packed::* of) {
@@ -284,6 +348,41 @@ TEST(LowRankMlp, IsThatOfTheMergedWeights) {
     }
     EXPECT_GT(size, 0.0);
     EXPECT_LT(std::sqrt(error / size), 1e-5) << rows;
+  }
+}
+
+TEST(RowDelta, AddsToTheRowsThatAreGathered) {
+  constexpr std::int64_t kTokens = 40, kSize = 96, kRank = 4;
+  const auto backend = make_test_backend(2);
+  const AdapterMatrix table(kTokens, kSize, 1), a(kTokens, kRank, 2), b(kSize, kRank, 3), all(kTokens, kSize, 4),
+      some(3, kSize, 5);
+  std::vector<WeightSource> sources;
+  sources.push_back(table.source("f32"));
+  const auto weight = backend->make_linear(std::move(sources), MatmulPrecision::kF32);
+  const std::vector<std::int32_t> changed = {3, 17, 39};
+  const auto low = backend->make_row_delta(
+      {.base = weight.get(), .a = a.source("f32"), .b = b.source("f32"), .scale = 0.5f, .d = all.source("f32")});
+  const auto few = backend->make_row_delta({.base = weight.get(), .d = some.source("f32"), .ids = changed});
+  const std::vector<std::int32_t> ids = {17, 17, 5, 39, 3, 17};
+  const std::vector<AdapterRows> adapters = {{1, 3, low.get(), 2.0f}, {3, 3, few.get(), -1.0f}};
+  const DeviceBuffer out = matrix(*backend, Values(ids.size() * kSize));
+  const DeviceView view = out.view(std::ssize(ids), kSize);
+  backend->gather(*weight, ids, {.adapters = adapters}, view);
+  const Values found = values_of(*backend, view);
+  const auto at = [](const AdapterMatrix& matrix, std::int64_t row, std::int64_t col) {
+    return static_cast<double>(matrix.values[static_cast<std::size_t>(row * matrix.cols + col)]);
+  };
+  for (std::size_t t = 0; t < ids.size(); ++t) {
+    for (std::int64_t c = 0; c < kSize; ++c) {
+      double expected = at(table, ids[t], c);
+      if (t >= 1 && t < 4) {
+        for (std::int64_t k = 0; k < kRank; ++k) expected += 2.0 * 0.5 * at(a, ids[t], k) * at(b, c, k);
+        expected += 2.0 * at(all, ids[t], c);
+      }
+      const auto slot = std::ranges::find(changed, ids[t]);
+      if (t >= 3 && slot != changed.end()) expected -= at(some, slot - changed.begin(), c);
+      EXPECT_NEAR(found[t * kSize + static_cast<std::size_t>(c)], expected, 1e-6) << t << ' ' << c;
+    }
   }
 }
 

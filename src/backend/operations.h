@@ -17,12 +17,17 @@ namespace millrace::backend {
 class Linear;
 class LowRank;
 
-// Rows of an operation to which an adapter adds something: the rows [first_row, first_row + n_rows) of its input get
-// scale * B (A x) on top of the product. Rows may have several adapters, which are added in the order of the list.
+// Rows of an operation whose result an adapter changes: the rows [first_row, first_row + n_rows) of its input. Rows may
+// have several adapters, which come one after the other in the order of the list.
 struct AdapterRows {
   std::int64_t first_row = 0, n_rows = 0;
-  const LowRank* weights = nullptr;  // made for the Linear of the operation
+  const LowRank* weights = nullptr;  // made for the Linear of the operation: see low_rank.h
   float scale = 1.0f;
+};
+
+struct GatherOptions {
+  bool accumulate = false;  // out += instead of out =
+  std::span<const AdapterRows> adapters = {};
 };
 
 enum class NormKind { kRms, kLayer };
@@ -197,8 +202,9 @@ class Operations {
  public:
   virtual ~Operations() = default;
 
-  // Writes out[t] = row ids[t] of the weight as f32, or adds it if `accumulate`. out [T, k].
-  virtual void gather(const Linear& weight, std::span<const std::int32_t> ids, bool accumulate, DeviceView out) = 0;
+  // Writes out[t] = row ids[t] of the weight as f32. out [T, k].
+  virtual void gather(const Linear& weight, std::span<const std::int32_t> ids, const GatherOptions& options,
+                      DeviceView out) = 0;
   // Writes out[i] = norm(row rows[i] of x), where the norm has a weight. out [rows, E]. No rows = all of x, which may
   // then be `out`.
   virtual void norm(const Norm& norm, std::span<const std::int64_t> rows, DeviceView x, DeviceView out) = 0;

@@ -199,7 +199,7 @@ void Transformer::embed(const BatchInput& input) {
   Workspace& w = *workspace_;
   const backend::DeviceView& residual = w.layer.residual;
   const backend::DeviceView& embedded = project_in_ ? w.embedded : residual;
-  backend_.gather(*embedding_, input.tokens, false, embedded);
+  backend_.gather(*embedding_, input.tokens, {.adapters = w.adapters.of(kEmbeddingPlace)}, embedded);
   if (spec_.embedding_scale != 1.0f) backend_.scale({.factor = spec_.embedding_scale}, embedded);
   if (project_in_) backend_.linear(*project_in_, {}, embedded, residual);
   if (positions_) {
@@ -207,7 +207,7 @@ void Transformer::embed(const BatchInput& input) {
     for (const std::int32_t position : w.positions) {
       w.table_rows.push_back(position + static_cast<std::int32_t>(spec_.position_offset));
     }
-    backend_.gather(*positions_, w.table_rows, true, residual);
+    backend_.gather(*positions_, w.table_rows, {.accumulate = true}, residual);
   }
   if (!embedding_norm_.empty()) backend_.norm(embedding_norm_.view(), {}, residual, residual);
   rotate(input);

@@ -68,12 +68,41 @@ ADAPTERS = {
     "gemma3_text": ("families/gemma3_text", {"r": 2, "target_modules": "all-linear"}),
     "mixtral_attention": ("families/mixtral", {"r": 2, "target_modules": ["q_proj", "k_proj", "v_proj", "o_proj"]}),
     "bloom": ("families/bloom", {"r": 4, "target_modules": ["query_key_value", "dense_4h_to_h"]}),
+    "llama_dora": ("tiny/llama", {"r": 4, "use_dora": True, "target_modules": LLAMA}),
+    "llama_dora_biased": ("tiny/llama_tied_biased", {"r": 3, "lora_alpha": 5, "use_dora": True, "target_modules": LLAMA}),
+    "gpt2_dora": ("tiny/gpt2", {"r": 4, "use_dora": True, "fan_in_fan_out": True, "target_modules": ["c_attn", "c_proj", "c_fc"]}),
+    "phi3_dora": ("families/phi3", {"r": 4, "use_dora": True, "target_modules": ["qkv_proj", "o_proj", "gate_up_proj"]}),
+    "llama_lora_bias": ("tiny/llama_tied_biased", {"r": 4, "lora_alpha": 6, "lora_bias": True, "target_modules": LLAMA}),
+    "llama_biases": ("tiny/llama_tied_biased", {"r": 4, "bias": "all", "target_modules": LLAMA}),
+    "llama_embedding": ("tiny/llama", {"r": 4, "target_modules": ["embed_tokens", "lm_head", "v_proj"]}),
+    "gemma2_embedding": ("families/gemma2", {"r": 3, "lora_alpha": 4, "target_modules": ["embed_tokens", "o_proj"]}),
+    "llama_saved": ("tiny/llama", {"r": 4, "target_modules": ["q_proj"], "modules_to_save": ["lm_head", "embed_tokens"]}),
+    "llama_saved_linear": (
+        "tiny/llama_tied_biased",
+        {"r": 4, "use_dora": True, "target_modules": ["q_proj", "o_proj", "up_proj"], "modules_to_save": ["k_proj", "down_proj"]},
+    ),
+    "llama_tokens": ("tiny/llama", {"r": 4, "target_modules": ["v_proj"], "trainable_token_indices": [5, 17, 40]}),
+    "llama_tied_tokens": ("tiny/llama_tied_biased", {"r": 4, "target_modules": ["v_proj"], "trainable_token_indices": [3, 61, 62]}),
 }
 
 
 def logits_of(model, tokens):
     with torch.no_grad():
         return model(input_ids=tokens, use_cache=False).logits[0].float().contiguous()
+
+
+def train(name, weight):
+    """Gives a weight of the adapter values that have an effect, as training would."""
+    if "lora_magnitude_vector" in name:
+        weight.mul_(1 + 0.3 * torch.randn_like(weight))
+    elif "lora_embedding_A" in name:
+        weight.copy_(torch.randn_like(weight) * 0.5)
+    elif "lora_B" in name and name.endswith("bias"):
+        weight.copy_(torch.randn_like(weight) * 0.1)
+    elif "lora_" in name:
+        weight.copy_(torch.randn_like(weight) * 0.5 / weight.shape[1] ** 0.5)
+    elif weight.requires_grad:  # a bias, a whole module, rows of the embedding
+        weight.add_(torch.randn_like(weight) * 0.3 * (weight.std() + 0.01))
 
 
 def make(name, base, options):
@@ -86,8 +115,7 @@ def make(name, base, options):
     adapted = peft.get_peft_model(model, peft.LoraConfig(task_type="CAUSAL_LM", **options)).eval()
     with torch.no_grad():
         for module, weight in adapted.named_parameters():
-            if "lora_" in module:
-                weight.copy_(torch.randn_like(weight) * 0.5 / weight.shape[1] ** 0.5)
+            train(module, weight)
     expected = logits_of(adapted, tokens)
     changed = ((expected - plain).abs().max() / plain.abs().max()).item()
     assert changed > 0.02, f"{name}: the adapter changes the logits by {changed:.1e} of the largest"

@@ -26,12 +26,53 @@ void store_rows(const KernelSet& kernels, const RowSource& source, std::int64_t 
   }
 }
 
-void expand_pieces(std::span<const AdapterPiece> pieces, const std::byte* ranks, std::int64_t first, std::int64_t last,
-                   std::int64_t first_column, float* out, std::int64_t out_stride) noexcept {
+void expand_pieces(const KernelSet& kernels, std::span<const AdapterPiece> pieces, const AdapterInput& x,
+                   const std::byte* ranks, const AdaptedColumns& columns) noexcept {
   for (const AdapterPiece& piece : pieces) {
-    piece.weights->expand(first, last, first_column, piece.rows, ranks + piece.ranks_at,
-                          out + piece.first_row * out_stride, out_stride);
+    AdaptedColumns of_piece = columns;
+    of_piece.out += piece.first_row * columns.stride;
+    piece.weights->expand(kernels, of_piece, x, piece.first_row, piece.rows, piece.scale, ranks + piece.ranks_at);
   }
+}
+
+ApartRows::ApartRows(std::span<const AdapterRows> adapters, bool accumulate, std::int64_t rows, std::int64_t columns,
+                     Scratch& memory) {
+  const bool any = accumulate && std::ranges::any_of(adapters, [](const AdapterRows& one) {
+                     return static_cast<const PackedLowRank*>(one.weights)->has_factors();
+                   });
+  if (!any) return;
+  adapters_ = adapters;
+  columns_ = columns;
+  memory_ = &memory;
+  memory.reserve(static_cast<std::size_t>(rows * columns) * sizeof(float));
+}
+
+template <typename Visit>
+void ApartRows::for_rows(std::int64_t first_row, std::int64_t rows, std::int64_t column,
+                         const Visit& visit) const noexcept {
+  if (adapters_.empty()) return;
+  for (std::int64_t r = 0; r < rows; ++r) {
+    const bool has = std::ranges::any_of(adapters_, [&](const AdapterRows& one) {
+      const std::int64_t row = first_row + r - one.first_row;
+      return row >= 0 && row < one.n_rows && static_cast<const PackedLowRank*>(one.weights)->has_factors();
+    });
+    if (has) visit(r, memory_->as<float>() + (first_row + r) * columns_ + column);
+  }
+}
+
+void ApartRows::take(std::int64_t first_row, std::int64_t rows, std::int64_t column, std::int64_t n, float* out,
+                     std::int64_t stride) const noexcept {
+  for_rows(first_row, rows, column, [&](std::int64_t r, float* apart) {
+    std::copy_n(out + r * stride, n, apart);
+    std::fill_n(out + r * stride, n, 0.0f);
+  });
+}
+
+void ApartRows::add_back(std::int64_t first_row, std::int64_t rows, std::int64_t column, std::int64_t n, float* out,
+                         std::int64_t stride) const noexcept {
+  for_rows(first_row, rows, column, [&](std::int64_t r, const float* apart) {
+    for (std::int64_t i = 0; i < n; ++i) out[r * stride + i] += apart[i];
+  });
 }
 
 std::size_t SharedAdapters::begin(std::span<const AdapterRows> adapters, std::int64_t rows) {

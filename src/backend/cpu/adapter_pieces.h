@@ -9,6 +9,7 @@
 
 #include "backend/cpu/packed_low_rank.h"
 #include "backend/cpu/row_source.h"
+#include "backend/cpu/scratch.h"
 
 namespace millrace::backend::cpu {
 
@@ -57,10 +58,32 @@ void store_rows(const KernelSet& kernels, const RowSource& source, std::int64_t 
                 const ActivationRows& to, std::span<const AdapterRows> adapters, const AdapterInput& own,
                 float* normed) noexcept;
 
-// Adds what pieces that went through A give to the outputs of the base's panels [first, last); see
-// PackedLowRank::expand(). `out` is at row 0.
-void expand_pieces(std::span<const AdapterPiece> pieces, const std::byte* ranks, std::int64_t first, std::int64_t last,
-                   std::int64_t first_column, float* out, std::int64_t out_stride) noexcept;
+// Applies pieces that went through A to outputs of the base; see PackedLowRank::expand(). `columns.out` is at row 0 of
+// `x`, the rows that store_rows() put there.
+void expand_pieces(const KernelSet& kernels, std::span<const AdapterPiece> pieces, const AdapterInput& x,
+                   const std::byte* ranks, const AdaptedColumns& columns) noexcept;
+
+// Rows whose adapters have factors, while a product is added to what their outputs hold: that is kept apart meanwhile.
+class ApartRows {
+ public:
+  // For a product of so many rows and columns. On the stream's thread. `memory` outlives the phases.
+  ApartRows(std::span<const AdapterRows> adapters, bool accumulate, std::int64_t rows, std::int64_t columns,
+            Scratch& memory);
+  // Takes n columns from `column` on of rows [first_row, first_row + rows) out of `out`, which begins there, and leaves
+  // zeros.
+  void take(std::int64_t first_row, std::int64_t rows, std::int64_t column, std::int64_t n, float* out,
+            std::int64_t stride) const noexcept;
+  // Adds them again.
+  void add_back(std::int64_t first_row, std::int64_t rows, std::int64_t column, std::int64_t n, float* out,
+                std::int64_t stride) const noexcept;
+
+ private:
+  template <typename Visit>
+  void for_rows(std::int64_t first_row, std::int64_t rows, std::int64_t column, const Visit& visit) const noexcept;
+  std::span<const AdapterRows> adapters_;  // empty: none has factors that matter
+  std::int64_t columns_ = 0;
+  const Scratch* memory_ = nullptr;
+};
 
 // The adapters of one product whose columns the workers share. Workers take pieces through parts of A before their
 // first columns of the base; none waits for another until it adds to its columns.
@@ -84,15 +107,15 @@ class SharedAdapters {
   std::atomic<std::int64_t> next_{0}, done_{0};        // tasks taken; pieces that are through
 };
 
-// What adapters add to the outputs of one product, for a worker.
+// What adapters do to the outputs of one product, for a worker.
 struct AdapterOutputs {
   const SharedAdapters* shared = nullptr;  // null: `pieces` are through A
   std::span<const AdapterPiece> pieces = {};
   const std::byte* ranks = nullptr;
+  AdapterInput x = {};  // the rows that went through A
 
-  void add(std::int64_t first, std::int64_t last, std::int64_t first_column, float* out,
-           std::int64_t out_stride) const noexcept {
-    expand_pieces(shared != nullptr ? shared->wait() : pieces, ranks, first, last, first_column, out, out_stride);
+  void apply(const KernelSet& kernels, const AdaptedColumns& columns) const noexcept {
+    expand_pieces(kernels, shared != nullptr ? shared->wait() : pieces, x, ranks, columns);
   }
 };
 

@@ -111,7 +111,7 @@ TEST(ColumnOrder, RowsAreGatheredAsTheMatrixHasThem) {
   }
   const auto weight = backend->make_linear(std::move(sources), MatmulPrecision::kF32);
   const DeviceBuffer memory = backend->allocate(expected.size() * sizeof(float)).or_throw();
-  backend->gather(*weight, ids, false, memory.view(std::ssize(ids), kInputs));
+  backend->gather(*weight, ids, {}, memory.view(std::ssize(ids), kInputs));
   backend->synchronize();
   std::vector<float> rows(expected.size());
   backend->download(memory.address(), std::as_writable_bytes(std::span(rows)));

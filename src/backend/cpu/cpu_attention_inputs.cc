@@ -84,9 +84,10 @@ void CpuBackend::project_attention(const AttentionInputs& of_device, DeviceView 
   const std::int64_t block = row_block(rows, threads());
   if (block > 0) {
     products_.reserve_block(weight, block, output.adapters);
+    const ApartRows apart = products_.apart_rows(output.adapters, output.accumulate, rows, weight.n());
     program_->add_tasks((rows + block - 1) / block, [=, this, &weight](std::int64_t i, int worker) {
       const std::int64_t first = i * block, end = std::min(rows, first + block);
-      products_.multiply_rows(source, weight, output, first, end - first, worker);
+      products_.multiply_rows(source, weight, output, apart, first, end - first, worker);
       for (std::int64_t row = first; row < end; ++row) {
         if (row_work) finish_row(kernels_, inputs, qkv.row(row), qkv.cols());
         for (std::int64_t h = 0; h < kv_heads; ++h) finish_heads(kernels_, inputs, row, h, qkv, overflows_);

@@ -8,6 +8,7 @@
 #include "backend/cpu/packed_cache.h"
 #include "backend/cpu/packed_linear.h"
 #include "backend/cpu/packed_low_rank.h"
+#include "backend/cpu/packed_row_delta.h"
 #include "base/check.h"
 #include "base/cpu_quota.h"
 
@@ -85,6 +86,12 @@ std::vector<std::unique_ptr<LowRank>> CpuBackend::make_low_ranks(std::vector<Low
     made.push_back(std::make_unique<PackedLowRank>(std::move(source), precision, kernels_, alone, arena));
   }
   return made;
+}
+
+std::unique_ptr<LowRank> CpuBackend::make_row_delta(RowDeltaSource source) {
+  WorkerTeam alone(1);
+  WeightArena arena;
+  return std::make_unique<PackedRowDelta>(std::move(source), kernels_, alone, arena);
 }
 
 std::size_t CpuBackend::packed_bytes(const quant::QuantFormat& format, std::int64_t rows, std::int64_t cols,

@@ -36,12 +36,14 @@ class CpuBackend final : public HostMemoryBackend {
   std::unique_ptr<Linear> make_linear(std::vector<WeightSource> sources, MatmulPrecision precision) override;
   std::vector<std::unique_ptr<LowRank>> make_low_ranks(std::vector<LowRankSource> sources,
                                                        MatmulPrecision precision) override;
+  std::unique_ptr<LowRank> make_row_delta(RowDeltaSource source) override;
   void finish_loading() override;
   std::size_t packed_bytes(const quant::QuantFormat& format, std::int64_t rows, std::int64_t cols,
                            MatmulPrecision precision) const override;
   std::size_t workspace_bytes(std::int64_t rows, std::int64_t hidden, std::int64_t ffn,
                               std::int64_t routed) const noexcept override;
-  void gather(const Linear& weight, std::span<const std::int32_t> ids, bool accumulate, DeviceView out) override;
+  void gather(const Linear& weight, std::span<const std::int32_t> ids, const GatherOptions& options,
+              DeviceView out) override;
   void norm(const Norm& norm, std::span<const std::int64_t> rows, DeviceView x, DeviceView out) override;
   void linear(const Linear& weight, const LinearOptions& options, DeviceView x, DeviceView out) override;
   void project_attention(const AttentionInputs& inputs, DeviceView x, DeviceView qkv) override;

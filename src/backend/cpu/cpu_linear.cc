@@ -19,9 +19,10 @@ void CpuBackend::linear(const Linear& linear, const LinearOptions& options, Devi
   const std::int64_t block = row_block(rows, threads());
   if (block == 0) return products_.multiply_columns(*program_, source, weight, output);
   products_.reserve_block(weight, block, options.adapters);
+  const ApartRows apart = products_.apart_rows(options.adapters, options.accumulate, rows, weight.n());
   program_->add_tasks((rows + block - 1) / block, [=, this, &weight](std::int64_t i, int worker) {
     const std::int64_t first = i * block;
-    products_.multiply_rows(source, weight, output, first, std::min(block, rows - first), worker);
+    products_.multiply_rows(source, weight, output, apart, first, std::min(block, rows - first), worker);
   });
 }
 

@@ -54,7 +54,7 @@ BlockMemory block_memory(const HostMlp& mlp, std::int64_t rows, std::int64_t blo
 
 // Blocks of rows, each through the whole operation in the memory of the worker that takes it.
 void record_blocks(StepProgram& program, const KernelSet& kernels, WorkerMemory& workers, const HostMlp& mlp,
-                   TensorView x, TensorView out, std::int64_t block) {
+                   const ApartRows& apart, TensorView x, TensorView out, std::int64_t block) {
   const BlockMemory at = block_memory(mlp, x.rows(), block);
   workers.reserve(at.bytes);
   const RowSource source(x, mlp.norm);
@@ -76,19 +76,21 @@ void record_blocks(StepProgram& program, const KernelSet& kernels, WorkerMemory&
                                 memory + at.ranks + piece.ranks_at);
       pieces[count++] = piece;
     });
-    const HiddenAdapters adapters{.up = {.pieces = std::span(pieces, count), .ranks = memory + at.ranks},
+    const HiddenAdapters adapters{.up = {.pieces = std::span(pieces, count), .ranks = memory + at.ranks, .x = own},
                                   .down = mlp.down_adapters,
                                   .first_row = first,
                                   .hidden = of_down};
     columns.compute(kernels, 0, columns.panels(), input, hidden, reinterpret_cast<float*>(memory + at.chunk),
                     mlp.has_adapters() ? &adapters : nullptr);
     hidden.finish_rows(kernels, 0, rows);
+    apart.take(first, rows, 0, weight.n(), out.row(first), out.row_stride());
     weight.multiply(0, weight.panels(), {hidden, mlp.down_bias, mlp.accumulate, out.row(first), out.row_stride()});
     cut_adapters(mlp.down_adapters, first, rows, block, false, [&](const AdapterPiece& piece) {
       piece.weights->shrink_all(kernels, of_down, piece.first_row, piece.rows, piece.scale, memory + at.ranks);
-      piece.weights->expand(0, weight.panels(), 0, piece.rows, memory + at.ranks, out.row(first + piece.first_row),
-                            out.row_stride());
+      const AdaptedColumns to{0, weight.panels(), 0, mlp.down_bias, out.row(first + piece.first_row), out.row_stride()};
+      piece.weights->expand(kernels, to, of_down, piece.first_row, piece.rows, piece.scale, memory + at.ranks);
     });
+    apart.add_back(first, rows, 0, weight.n(), out.row(first), out.row_stride());
   });
 }
 
@@ -104,8 +106,9 @@ void CpuBackend::mlp(const Mlp& of_device, DeviceView from, DeviceView to) {
   DCHECK(!mlp.gated || up.panels() == 2 * ((down.k() + kPanelRows - 1) / kPanelRows));
   if (rows == 0) return;
   const RowSource source(x, mlp.norm);
+  const ApartRows apart = products_.apart_rows(mlp.down_adapters, mlp.accumulate, rows, down.n());
   if (const std::int64_t block = row_block(rows, threads())) {
-    return record_blocks(*program_, kernels_, workers_, mlp, x, out, block);
+    return record_blocks(*program_, kernels_, workers_, mlp, apart, x, out, block);
   }
   const Products::SharedInput input = products_.share_input(*program_, source, up, mlp.up_adapters);
   hidden_.reserve(ActivationRows(down.activation_form(), rows, nullptr).bytes());
@@ -118,7 +121,7 @@ void CpuBackend::mlp(const Mlp& of_device, DeviceView from, DeviceView to) {
         const ActivationRows hidden(packed(mlp.down).activation_form(), rows, hidden_.data());
         auto* chunk = reinterpret_cast<float*>(workers_.of(worker) + own);
         const ActivationRows prepared = products_.open_input(input, worker);
-        const HiddenAdapters adapters{.up = products_.outputs(input),
+        const HiddenAdapters adapters{.up = products_.outputs(input, worker),
                                       .down = mlp.down_adapters,
                                       .hidden = AdapterInput(down_form, rows, adapter_hidden_.data())};
         hidden_of(mlp).compute(kernels_, begin, end, prepared, hidden, chunk, mlp.has_adapters() ? &adapters : nullptr);
@@ -134,11 +137,15 @@ void CpuBackend::mlp(const Mlp& of_device, DeviceView from, DeviceView to) {
     const PackedLinear& weight = packed(mlp.down);
     const ActivationRows hidden =
         ActivationRows(weight.activation_form(), rows, hidden_.data()).with_contents(contents);
-    products_.shrink(of_down, AdapterInput(down_form, rows, adapter_hidden_.data()));
-    const std::int64_t column = weight.column(begin);
+    const AdapterInput read(down_form, rows, adapter_hidden_.data());
+    products_.shrink(of_down, read);
+    const std::int64_t column = weight.column(begin), n = weight.column(end) - column;
     float* first = out.row(0) + column;
+    if (of_down != nullptr) apart.take(0, rows, column, n, first, out.row_stride());
     weight.multiply(begin, end, {hidden, mlp.down_bias, mlp.accumulate, first, out.row_stride()});
-    if (of_down != nullptr) products_.outputs(of_down).add(begin, end, column, first, out.row_stride());
+    if (of_down == nullptr) return;
+    products_.outputs(of_down, read).apply(kernels_, {begin, end, column, mlp.down_bias, first, out.row_stride()});
+    apart.add_back(0, rows, column, n, first, out.row_stride());
   });
 }
 

@@ -7,6 +7,7 @@
 
 #include "backend/cpu/cpu_backend.h"
 #include "backend/cpu/packed_linear.h"
+#include "backend/cpu/packed_row_delta.h"
 #include "backend/router_math.h"
 #include "base/check.h"
 
@@ -36,18 +37,29 @@ void gate_by_softplus(const float* gates, std::int64_t n, std::int64_t width, fl
 
 }  // namespace
 
-void CpuBackend::gather(const Linear& weight, std::span<const std::int32_t> ids, bool accumulate, DeviceView to) {
-  const auto* packed = static_cast<const PackedLinear*>(&weight);
+void CpuBackend::gather(const Linear& weight, std::span<const std::int32_t> ids, const GatherOptions& options,
+                        DeviceView to) {
   const TensorView out = on_host(to);
-  if (accumulate) workers_.reserve(WorkerMemory::row_bytes(out.cols()));
-  program_->add_split(static_cast<std::int64_t>(ids.size()), 1,
-                      [=, this](std::int64_t begin, std::int64_t end, int worker) {
-                        for (std::int64_t t = begin; t < end; ++t) {
-                          float* row = accumulate ? workers_.normed_row(worker) : out.row(t);
-                          packed->unpack_row(ids[static_cast<std::size_t>(t)], row);
-                          if (accumulate) kernels_.add(row, out.cols(), 1.0f, out.row(t));
-                        }
-                      });
+  std::int64_t scratch = options.accumulate ? out.cols() : 0;
+  for (const AdapterRows& adapter : options.adapters) {
+    scratch = std::max(scratch, static_cast<const PackedRowDelta*>(adapter.weights)->scratch());
+  }
+  if (scratch > 0) workers_.reserve(WorkerMemory::row_bytes(scratch));
+  program_->add_split(
+      static_cast<std::int64_t>(ids.size()), 1,
+      [=, this, packed = &weight, accumulate = options.accumulate, adapters = options.adapters](
+          std::int64_t begin, std::int64_t end, int worker) {
+        for (std::int64_t t = begin; t < end; ++t) {
+          const std::int32_t id = ids[static_cast<std::size_t>(t)];
+          float* memory = workers_.normed_row(worker);
+          packed->unpack_row(id, accumulate ? memory : out.row(t));
+          if (accumulate) kernels_.add(memory, out.cols(), 1.0f, out.row(t));
+          for (const AdapterRows& adapter : adapters) {
+            if (t < adapter.first_row || t >= adapter.first_row + adapter.n_rows) continue;
+            static_cast<const PackedRowDelta*>(adapter.weights)->add(kernels_, id, adapter.scale, memory, out.row(t));
+          }
+        }
+      });
 }
 
 void CpuBackend::norm(const Norm& of_device, std::span<const std::int64_t> rows, DeviceView from, DeviceView to) {

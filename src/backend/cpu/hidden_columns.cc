@@ -40,8 +40,9 @@ void HiddenColumns::compute(const KernelSet& kernels, std::int64_t first, std::i
     if (gated) up->multiply(panel, end, {x, bias, false, gate, stride, expert});
     up->multiply(gate_panels + panel, gate_panels + end, {x, bias, false, chunk, stride, expert});
     if (adapters != nullptr) {
-      if (gated) adapters->up.add(panel, end, up->column(panel), gate, stride);
-      adapters->up.add(gate_panels + panel, gate_panels + end, up->column(gate_panels + panel), chunk, stride);
+      if (gated) adapters->up.apply(kernels, {panel, end, up->column(panel), bias, gate, stride});
+      adapters->up.apply(
+          kernels, {gate_panels + panel, gate_panels + end, up->column(gate_panels + panel), bias, chunk, stride});
     }
     for (std::int64_t r = 0; r < rows; ++r) {
       float* values = chunk + r * stride;

@@ -80,6 +80,7 @@ class PackedLinear final : public Linear {
     float* out;  // at the first row of x and the first computed column
     std::int64_t out_stride;
     std::int64_t expert = 0;  // whose panels
+    float factor = 1.0f;      // of x W^T
   };
   // Computes out = x W^T (+ bias) (+ out) for the columns of the panels [first, last).
   void multiply(std::int64_t first, std::int64_t last, const Product& product) const noexcept;
@@ -89,8 +90,7 @@ class PackedLinear final : public Linear {
   void add_product(std::int64_t first, std::int64_t last, const float* x, std::int64_t rows, float* out,
                    std::int64_t out_stride) const noexcept;
 
-  // Row `row` of the stacked weight as f32[k]; those of expert e are n behind those of e - 1.
-  void unpack_row(std::int64_t row, float* out) const;
+  void unpack_row(std::int64_t row, float* out) const override;
 
   struct Counts;
 
@@ -104,7 +104,7 @@ class PackedLinear final : public Linear {
     std::int64_t begin, end, expert;
   };
   void run(const PanelRange& panels, const Activations& x, const float* bias, bool accumulate, float* out,
-           std::int64_t out_stride) const noexcept;
+           std::int64_t out_stride, float factor = 1.0f) const noexcept;
   void count_rounding(const PanelRange& panels, const Product& product, Counts& counts) const noexcept;
   void pack(const WeightSource& source, const Segment& segment, WorkerTeam& team);
   std::size_t order_of(std::vector<std::int32_t> columns);

@@ -25,6 +25,17 @@ WeightSource columns_of(const WeightSource& whole, std::int64_t first, std::int6
   return part;
 }
 
+// y = b + (1 + scale (factor - 1)) (y - b) for n columns of each row.
+void scale_outputs(const float* factor, const float* bias, std::int64_t n, std::int64_t rows, float scale, float* out,
+                   std::int64_t stride) noexcept {
+  for (std::int64_t r = 0; r < rows; ++r, out += stride) {
+    for (std::int64_t i = 0; i < n; ++i) {
+      const float base = bias == nullptr ? 0.0f : bias[i];
+      out[i] = base + (1.0f + scale * (factor[i] - 1.0f)) * (out[i] - base);
+    }
+  }
+}
+
 }  // namespace
 
 ActivationForm AdapterForm::of_part(std::int64_t part) const noexcept {
@@ -71,33 +82,61 @@ PackedLowRank::PackedLowRank(LowRankSource source, MatmulPrecision precision, co
     shrinks_.push_back({first, first + panels, shrink.a.rows, ranks_, shrink.scale});
     ranks_ += panels * kPanelRows;
   }
-  const ColumnParts parts{form_.k};
-  for (std::int64_t part = 0; part < parts.count(); ++part) {
-    std::vector<WeightSource> matrices;
-    for (const LowRankSource::Shrink& shrink : source.shrinks) {
-      matrices.push_back(columns_of(shrink.a, parts.first(part), parts.size(part)));
+  const auto by_part = [&](const std::vector<WeightSource>& matrices) {
+    std::vector<std::unique_ptr<PackedLinear>> packed_parts;
+    for (std::int64_t part = 0; part < parts(); ++part) {
+      std::vector<WeightSource> columns;
+      for (const WeightSource& matrix : matrices) {
+        columns.push_back(columns_of(matrix, ColumnParts{form_.k}.first(part), ColumnParts{form_.k}.size(part)));
+      }
+      packed_parts.push_back(std::make_unique<PackedLinear>(
+          std::move(columns), kernels, two_terms ? MatmulPrecision::kInt8x2 : precision, team, arena, nullptr));
+      form_.types |= packed_parts.back()->activation_form().types;
+      form_.remainder = form_.remainder || packed_parts.back()->activation_form().remainder;
     }
-    a_.push_back(std::make_unique<PackedLinear>(
-        std::move(matrices), kernels, two_terms ? MatmulPrecision::kInt8x2 : precision, team, arena, nullptr));
-    form_.types |= a_.back()->activation_form().types;
-    form_.remainder = form_.remainder || a_.back()->activation_form().remainder;
-  }
+    return packed_parts;
+  };
+  std::vector<WeightSource> matrices;
+  for (LowRankSource::Shrink& shrink : source.shrinks) matrices.push_back(std::move(shrink.a));
+  if (!matrices.empty()) a_ = by_part(matrices);
   for (LowRankSource::Expand& expand : source.expands) {
     const PackedLinear::Stacked place = base.stacked(static_cast<std::size_t>(expand.stacked));
-    CHECK_EQ(expand.b.rows, place.rows);
-    CHECK_EQ(expand.b.cols, shrinks_[static_cast<std::size_t>(expand.shrink)].rank);
-    std::vector<WeightSource> b;
-    b.push_back(std::move(expand.b));
-    expands_.push_back(
-        {place.first_panel, place.first_row, static_cast<std::size_t>(expand.shrink),
-         std::make_unique<PackedLinear>(std::move(b), kernels, MatmulPrecision::kF32, team, arena, nullptr)});
+    Expand made{.first_panel = place.first_panel,
+                .panels = (place.rows + kPanelRows - 1) / kPanelRows,
+                .first_column = place.first_row,
+                .rows = place.rows,
+                .shrink = expand.shrink,
+                .b = {},
+                .factor = std::move(expand.factor),
+                .bias = std::move(expand.bias),
+                .replaces_bias = expand.replaces_bias};
+    CHECK(made.factor.empty() || std::ssize(made.factor) == place.rows);
+    CHECK(made.bias.empty() || std::ssize(made.bias) == place.rows);
+    has_factors_ = has_factors_ || !made.factor.empty();
+    if (expand.b.rows > 0) {
+      const bool of_input = expand.shrink == LowRankSource::Expand::kInput;
+      CHECK_EQ(expand.b.rows, place.rows);
+      CHECK_EQ(expand.b.cols, of_input ? form_.k : shrinks_[static_cast<std::size_t>(expand.shrink)].rank);
+      std::vector<WeightSource> b;
+      b.push_back(std::move(expand.b));
+      if (of_input) {
+        made.b = by_part(b);
+      } else {
+        made.b.push_back(
+            std::make_unique<PackedLinear>(std::move(b), kernels, MatmulPrecision::kF32, team, arena, nullptr));
+      }
+    }
+    expands_.push_back(std::move(made));
   }
 }
 
 std::size_t PackedLowRank::packed_bytes() const noexcept {
   std::size_t bytes = 0;
   for (const auto& part : a_) bytes += part->packed_bytes();
-  for (const Expand& expand : expands_) bytes += expand.b->packed_bytes();
+  for (const Expand& expand : expands_) {
+    for (const auto& part : expand.b) bytes += part->packed_bytes();
+    bytes += (expand.factor.size() + expand.bias.size()) * sizeof(float);
+  }
   return bytes;
 }
 
@@ -134,16 +173,45 @@ void PackedLowRank::shrink_all(const KernelSet& kernels, const AdapterInput& x, 
   scale(kernels, factor, rows, ranks);
 }
 
-void PackedLowRank::expand(std::int64_t first, std::int64_t last, std::int64_t first_column, std::int64_t rows,
-                           const std::byte* ranks, float* out, std::int64_t out_stride) const noexcept {
+void PackedLowRank::multiply_input(const Expand& expand, const AdaptedColumns& columns, const AdapterInput& x,
+                                   std::int64_t first_row, std::int64_t rows, float scale) const noexcept {
+  const std::int64_t begin = std::max<std::int64_t>(0, columns.first - expand.first_panel);
+  const std::int64_t end = std::min(expand.panels, columns.last - expand.first_panel);
+  float* to = columns.out + expand.first_column + begin * kPanelRows - columns.first_column;
+  for (std::size_t part = 0; part < expand.b.size(); ++part) {
+    expand.b[part]->multiply(begin, end,
+                             {.x = x.part(static_cast<std::int64_t>(part)).part(first_row, rows),
+                              .bias = nullptr,
+                              .accumulate = true,
+                              .out = to,
+                              .out_stride = columns.stride,
+                              .factor = scale});
+  }
+}
+
+void PackedLowRank::expand(const KernelSet& kernels, const AdaptedColumns& columns, const AdapterInput& x,
+                           std::int64_t first_row, std::int64_t rows, float scale,
+                           const std::byte* ranks) const noexcept {
   for (const Expand& part : expands_) {
-    const std::int64_t begin = std::max<std::int64_t>(0, first - part.first_panel);
-    const std::int64_t end = std::min(part.b->panels(), last - part.first_panel);
+    const std::int64_t begin = std::max<std::int64_t>(0, columns.first - part.first_panel);
+    const std::int64_t end = std::min(part.panels, columns.last - part.first_panel);
     if (begin >= end) continue;
-    const Shrink& shrink = shrinks_[part.shrink];
-    const float* x = reinterpret_cast<const float*>(ranks) + rows * shrink.first_rank;
-    float* to = out + part.first_column + begin * kPanelRows - first_column;
-    part.b->add_product(begin, end, x, rows, to, out_stride);
+    const std::int64_t row = begin * kPanelRows, n = std::min(part.rows, end * kPanelRows) - row;
+    float* to = columns.out + part.first_column + row - columns.first_column;
+    const float* bias = columns.bias == nullptr ? nullptr : columns.bias + part.first_column + row;
+    if (!part.factor.empty()) scale_outputs(part.factor.data() + row, bias, n, rows, scale, to, columns.stride);
+    for (std::int64_t r = 0; r < rows && !part.bias.empty(); ++r) {
+      kernels.add(part.bias.data() + row, n, scale, to + r * columns.stride);
+      if (part.replaces_bias && bias != nullptr) kernels.add(bias, n, -scale, to + r * columns.stride);
+    }
+    if (part.b.empty()) continue;
+    if (part.shrink == LowRankSource::Expand::kInput) {
+      multiply_input(part, columns, x, first_row, rows, scale);
+      continue;
+    }
+    const Shrink& shrink = shrinks_[static_cast<std::size_t>(part.shrink)];
+    const float* sums = reinterpret_cast<const float*>(ranks) + rows * shrink.first_rank;
+    part.b.front()->add_product(begin, end, sums, rows, to, columns.stride);
   }
 }
 

@@ -38,6 +38,7 @@ struct AdapterForm {
 // Rows of x for adapters, part by part. A view, as ActivationRows are.
 class AdapterInput {
  public:
+  AdapterInput() = default;  // none
   AdapterInput(const AdapterForm& form, std::int64_t rows, std::byte* memory) noexcept
       : form_(form), rows_(rows), memory_(memory) {}
   std::size_t bytes() const noexcept;
@@ -47,9 +48,18 @@ class AdapterInput {
            std::int64_t n) const noexcept;
 
  private:
-  AdapterForm form_;
-  std::int64_t rows_;
-  std::byte* memory_;
+  AdapterForm form_ = {};
+  std::int64_t rows_ = 0;
+  std::byte* memory_ = nullptr;
+};
+
+// Outputs of a product that a worker has computed, to which an adapter is applied.
+struct AdaptedColumns {
+  std::int64_t first, last;   // panels of the base
+  std::int64_t first_column;  // that of panel `first`
+  const float* bias;          // of the base [n], or null
+  float* out;                 // at `first_column`
+  std::int64_t stride;
 };
 
 // A LowRank of the CPU. A and B are packed as any weight is, A in parts of its columns. A takes x in the form that its
@@ -74,10 +84,12 @@ class PackedLowRank final : public LowRank {
   // All of that for rows of x, part by part. `ranks` is followed by as much scratch memory.
   void shrink_all(const KernelSet& kernels, const AdapterInput& x, std::int64_t first_row, std::int64_t rows,
                   float scale, std::byte* ranks) const noexcept;
-  // Adds B times that to the outputs of the base's panels [first, last) for `rows` rows. `out` is at `first_column`,
-  // that of panel `first`.
-  void expand(std::int64_t first, std::int64_t last, std::int64_t first_column, std::int64_t rows,
-              const std::byte* ranks, float* out, std::int64_t out_stride) const noexcept;
+  // Applies factors, biases and B to outputs of `rows` rows, for which `ranks` are the sums. x: what put() got of these
+  // rows, from `first_row` on. `scale` is that of the rows.
+  void expand(const KernelSet& kernels, const AdaptedColumns& columns, const AdapterInput& x, std::int64_t first_row,
+              std::int64_t rows, float scale, const std::byte* ranks) const noexcept;
+  // Whether it has factors, which must not find in the outputs what the product is added to.
+  bool has_factors() const noexcept { return has_factors_; }
 
  private:
   struct Shrink {
@@ -86,11 +98,15 @@ class PackedLowRank final : public LowRank {
     float scale;
   };
   struct Expand {
-    std::int64_t first_panel;   // of the base
-    std::int64_t first_column;  // of its outputs
-    std::size_t shrink;
-    std::unique_ptr<PackedLinear> b;
+    std::int64_t first_panel, panels;              // of the base
+    std::int64_t first_column, rows;               // of its outputs
+    std::int64_t shrink;                           // LowRankSource::Expand::kInput: b takes x
+    std::vector<std::unique_ptr<PackedLinear>> b;  // one, or one a part of x; none
+    std::vector<float> factor, bias;
+    bool replaces_bias;
   };
+  void multiply_input(const Expand& expand, const AdaptedColumns& columns, const AdapterInput& x,
+                      std::int64_t first_row, std::int64_t rows, float scale) const noexcept;
   // What shrink number i gave for so many rows: [rows, rank].
   float* ranks_of(std::size_t i, std::int64_t rows, std::byte* ranks) const noexcept {
     return reinterpret_cast<float*>(ranks) + rows * shrinks_[i].first_rank;
@@ -101,6 +117,7 @@ class PackedLowRank final : public LowRank {
   std::int64_t ranks_ = 0;                        // of all, each a multiple of 16
   std::vector<Shrink> shrinks_;
   std::vector<Expand> expands_;
+  bool has_factors_ = false;
 };
 
 }  // namespace millrace::backend::cpu

@@ -63,29 +63,37 @@ SharedAdapters* Products::share_adapters(std::span<const AdapterRows> adapters, 
 void Products::multiply_columns(StepProgram& program, const RowSource& source, const PackedLinear& weight,
                                 const ProductOutput& output) {
   const SharedInput input = share_input(program, source, weight, output.adapters);
-  program.add_split(weight.panels(), kGrain, [this, input, output](std::int64_t begin, std::int64_t end, int worker) {
+  const ApartRows apart = apart_rows(output.adapters, output.accumulate, source.rows(), weight.n());
+  program.add_split(weight.panels(), kGrain, [=, this](std::int64_t begin, std::int64_t end, int worker) {
     const ActivationRows x = open_input(input, worker);
     const TensorView& out = output.rows;
-    const std::int64_t column = input.weight->column(begin);
+    const std::int64_t column = input.weight->column(begin), n = input.weight->column(end) - column;
     float* to = out.row(0) + column;
+    if (input.shared != nullptr) apart.take(0, x.rows(), column, n, to, out.row_stride());
     input.weight->multiply(begin, end, {x, output.bias, output.accumulate, to, out.row_stride()});
-    if (input.shared != nullptr) outputs(input).add(begin, end, column, to, out.row_stride());
+    if (input.shared == nullptr) return;
+    outputs(input, worker).apply(kernels_, {begin, end, column, output.bias, to, out.row_stride()});
+    apart.add_back(0, x.rows(), column, n, to, out.row_stride());
   });
 }
 
 void Products::multiply_rows(const RowSource& source, const PackedLinear& weight, const ProductOutput& output,
-                             std::int64_t first, std::int64_t rows, int worker) const noexcept {
+                             const ApartRows& apart, std::int64_t first, std::int64_t rows, int worker) const noexcept {
   std::byte* memory = workers_.of(worker) + WorkerMemory::row_bytes(weight.k());
   const ActivationRows x(weight.activation_form(), rows, memory);
   const AdapterInput own(input_form(output.adapters), rows, memory + x.bytes());
   store_rows(kernels_, source, first, rows, x, output.adapters, own, workers_.normed_row(worker));
   const TensorView& out = output.rows;
+  apart.take(first, rows, 0, weight.n(), out.row(first), out.row_stride());
   weight.multiply(0, weight.panels(), {x, output.bias, output.accumulate, out.row(first), out.row_stride()});
   std::byte* ranks = memory + x.bytes() + own.bytes();
   cut_adapters(output.adapters, first, rows, rows, false, [&](const AdapterPiece& piece) {
     piece.weights->shrink_all(kernels_, own, piece.first_row, piece.rows, piece.scale, ranks);
-    piece.weights->expand(0, weight.panels(), 0, piece.rows, ranks, out.row(first + piece.first_row), out.row_stride());
+    const AdaptedColumns columns{
+        0, weight.panels(), 0, output.bias, out.row(first + piece.first_row), out.row_stride()};
+    piece.weights->expand(kernels_, columns, own, piece.first_row, piece.rows, piece.scale, ranks);
   });
+  apart.add_back(first, rows, 0, weight.n(), out.row(first), out.row_stride());
 }
 
 void Products::reserve_block(const PackedLinear& weight, std::int64_t rows, std::span<const AdapterRows> adapters) {

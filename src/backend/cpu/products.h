@@ -54,8 +54,10 @@ class Products {
   static std::size_t input_bytes(const SharedInput& input) noexcept {
     return input.form_at + (input.own ? AdapterInput(input.form, input.source.rows(), nullptr).bytes() : 0);
   }
-  // What the adapters add to the product.
-  AdapterOutputs outputs(const SharedInput& input) const noexcept { return outputs(input.shared); }
+  // What the adapters do to the product. On that worker, which has called open_input().
+  AdapterOutputs outputs(const SharedInput& input, int worker) const noexcept {
+    return outputs(input.shared, adapter_input(input, worker));
+  }
 
   // The adapters of a product whose rows were prepared elsewhere; null: there are none. Each worker takes rows through
   // A before it adds outputs().
@@ -63,8 +65,13 @@ class Products {
   void shrink(SharedAdapters* adapters, const AdapterInput& rows) noexcept {
     if (adapters != nullptr) adapters->shrink(kernels_, rows, ranks_.data());
   }
-  AdapterOutputs outputs(const SharedAdapters* adapters) const noexcept {
-    return {.shared = adapters, .ranks = ranks_.data()};
+  AdapterOutputs outputs(const SharedAdapters* adapters, const AdapterInput& x) const noexcept {
+    return {.shared = adapters, .ranks = ranks_.data(), .x = x};
+  }
+  // See ApartRows.
+  ApartRows apart_rows(std::span<const AdapterRows> adapters, bool accumulate, std::int64_t rows,
+                       std::int64_t columns) {
+    return ApartRows(adapters, accumulate, rows, columns, apart_);
   }
   // The step has been recorded and run.
   void end_step() noexcept { shared_used_ = 0; }
@@ -76,7 +83,7 @@ class Products {
   // Computes the product of the rows [first, first + rows) in the worker's memory. reserve_block() must be called
   // before.
   void multiply_rows(const RowSource& source, const PackedLinear& weight, const ProductOutput& output,
-                     std::int64_t first, std::int64_t rows, int worker) const noexcept;
+                     const ApartRows& apart, std::int64_t first, std::int64_t rows, int worker) const noexcept;
   void reserve_block(const PackedLinear& weight, std::int64_t rows, std::span<const AdapterRows> adapters);
 
  private:
@@ -89,8 +96,9 @@ class Products {
   // The rows that adapters read, where share_input() or a worker puts them.
   AdapterInput adapter_input(const SharedInput& input, int worker) const noexcept;
 
-  Scratch input_;                      // shared by the workers during a product
-  Scratch adapter_input_, ranks_;      // likewise, of its adapters
+  Scratch input_;                  // shared by the workers during a product
+  Scratch adapter_input_, ranks_;  // likewise, of its adapters
+  Scratch apart_;
   std::deque<SharedAdapters> shared_;  // of the products recorded; kept for their memory
   std::size_t shared_used_ = 0;
   std::vector<Prepared> prepared_;

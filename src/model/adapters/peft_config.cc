@@ -1,6 +1,7 @@
 #include "model/adapters/peft_config.h"
 
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
@@ -28,20 +29,17 @@ constexpr std::string_view kWithoutEffect[] = {
     "auto_map", "base_model_class", "parent_library", "unsloth_fixed", "lora_ga_config"};
 // Fields that are read.
 constexpr std::string_view kRead[] = {
-    "peft_type", "r", "lora_alpha", "use_rslora", "rank_pattern", "alpha_pattern", "init_lora_weights", "bias"};
+    "peft_type",         "r",    "lora_alpha", "use_rslora", "rank_pattern",    "alpha_pattern",
+    "init_lora_weights", "bias", "use_dora",   "lora_bias",  "modules_to_save", "trainable_token_indices"};
 
 struct Unsupported {
   std::string_view field, what;
 };
 // Fields that change what an adapter computes.
 constexpr Unsupported kUnsupported[] = {
-    {"use_dora", "DoRA"},
-    {"modules_to_save", "whole modules beside the adapter"},
-    {"trainable_token_indices", "rows of the embedding of its own"},
     {"layer_replication", "layers that run several times"},
     {"target_parameters", "adapters of parameters that are no linear layers"},
     {"alora_invocation_tokens", "activated LoRA"},
-    {"lora_bias", "a bias behind B"},
     {"use_qalora", "QA-LoRA"},
     {"use_bdlora", "block-diagonal LoRA"},
     {"arrow_config", "routing among adapters"},
@@ -88,10 +86,9 @@ void check_fields(const JsonFields& fields, const nlohmann::json& json) {
                      fields.file(), unsupported.field, unsupported.what);
   }
   const auto bias = fields.text("bias").value_or("none");
-  if (bias != "none") {
-    throw_load_error(ErrorCode::kUnsupported, "bias",
-                     "{}: bias is '{}': only 'none' is supported, biases that were trained are not", fields.file(),
-                     bias);
+  if (bias != "none" && bias != "all" && bias != "lora_only") {
+    throw_load_error(ErrorCode::kBadFile, "bias", "{}: bias is '{}', must be 'none', 'all' or 'lora_only'",
+                     fields.file(), bias);
   }
   const auto known = [&](const std::string& name) {
     if (has(kWithoutEffect, name) || has(kRead, name)) return true;
@@ -129,6 +126,35 @@ std::vector<std::pair<std::string, double>> patterns_of(const JsonFields& fields
   return patterns;
 }
 
+// [5, 7], or {"embed_tokens": [5, 7]}.
+std::vector<std::pair<std::string, std::vector<std::int64_t>>> indices_of(const JsonFields& fields) {
+  constexpr std::string_view kField = "trainable_token_indices";
+  std::vector<std::pair<std::string, std::vector<std::int64_t>>> all;
+  const nlohmann::json* value = fields.find(kField);
+  if (value == nullptr || value->is_null()) return all;
+  const auto add = [&](const std::string& module, const nlohmann::json& list) {
+    std::vector<std::int64_t> indices;
+    for (const nlohmann::json& index : list) {
+      if (!index.is_number_unsigned() || index > std::numeric_limits<std::int32_t>::max()) {
+        fields.wrong_type(kField, "lists of tokens");
+      }
+      indices.push_back(index.get<std::int64_t>());
+    }
+    all.emplace_back(module, std::move(indices));
+  };
+  if (value->is_array()) {
+    add("", *value);
+  } else if (value->is_object()) {
+    for (const auto& [module, list] : value->items()) {
+      if (!list.is_array()) fields.wrong_type(kField, "lists of tokens");
+      add(module, list);
+    }
+  } else {
+    fields.wrong_type(kField, "a list of tokens, or lists by module");
+  }
+  return all;
+}
+
 }  // namespace
 
 PeftConfig::PeftConfig(const std::string& file, std::string_view text) {
@@ -147,6 +173,16 @@ PeftConfig::PeftConfig(const std::string& file, std::string_view text) {
     throw_load_error(ErrorCode::kBadFile, "lora_alpha", "{}: lora_alpha is {}, must be finite", file, alpha_);
   }
   rank_stabilized_ = fields.boolean("use_rslora").value_or(false);
+  dora_ = fields.boolean("use_dora").value_or(false);
+  lora_bias_ = fields.boolean("lora_bias").value_or(false);
+  token_indices_ = indices_of(fields);
+  if (const nlohmann::json* modules = fields.find("modules_to_save"); modules != nullptr && !modules->is_null()) {
+    if (!modules->is_array()) fields.wrong_type("modules_to_save", "a list of modules");
+    for (const nlohmann::json& module : *modules) {
+      if (!module.is_string()) fields.wrong_type("modules_to_save", "a list of modules");
+      modules_to_save_.push_back(module.get<std::string>());
+    }
+  }
   ranks_ = patterns_of(fields, text, "rank_pattern", true);
   alphas_ = patterns_of(fields, text, "alpha_pattern", false);
   check_initialization(fields);
@@ -162,6 +198,13 @@ double PeftConfig::value_of(const Patterns& patterns, const std::string& module,
 
 std::int64_t PeftConfig::rank(const std::string& module) const {
   return static_cast<std::int64_t>(value_of(ranks_, module, static_cast<double>(rank_)));
+}
+
+std::vector<std::int64_t> PeftConfig::token_indices(const std::string& module) const {
+  for (const auto& [name, indices] : token_indices_) {
+    if (name.empty() || module == name || module.ends_with("." + name)) return indices;
+  }
+  return {};
 }
 
 double PeftConfig::scale(const std::string& module) const {

@@ -19,6 +19,15 @@ class PeftConfig {
   std::int64_t rank(const std::string& module) const;
   // The factor of B A: alpha / rank, or alpha / sqrt(rank) with rsLoRA (arXiv:2312.03732).
   double scale(const std::string& module) const;
+  // DoRA, arXiv:2402.09353: modules have magnitudes beside A and B.
+  bool dora() const noexcept { return dora_; }
+  // Whether each B has a bias.
+  bool lora_bias() const noexcept { return lora_bias_; }
+  // Modules, by the ends of their names, of which the adapter has whole copies.
+  const std::vector<std::string>& modules_to_save() const noexcept { return modules_to_save_; }
+  bool has_token_indices() const noexcept { return !token_indices_.empty(); }
+  // The tokens, at least 0, whose rows of that module the adapter has, in the order of its tensor.
+  std::vector<std::int64_t> token_indices(const std::string& module) const;
 
  private:
   // Expressions of Python that a module's name has to end with, from its beginning or behind a dot, and their values.
@@ -27,8 +36,10 @@ class PeftConfig {
 
   std::int64_t rank_ = 0;
   double alpha_ = 0.0;
-  bool rank_stabilized_ = false;
+  bool rank_stabilized_ = false, dora_ = false, lora_bias_ = false;
+  std::vector<std::string> modules_to_save_;
   Patterns ranks_, alphas_;
+  std::vector<std::pair<std::string, std::vector<std::int64_t>>> token_indices_;  // by module; "": the embedding
 };
 
 }  // namespace millrace::model

@@ -89,14 +89,10 @@ TEST_F(SpoiltAdapter, IsNotWhatLoadsWhereNothingIsWrong) {
 
 TEST_F(SpoiltAdapter, OfAnUnsupportedKindSaysWhich) {
   const std::pair<const char*, nlohmann::json> fields[] = {
-      {"use_dora", true},
-      {"modules_to_save", {"lm_head"}},
       {"layer_replication", {{0, 1}, {0, 2}}},
       {"target_parameters", {"experts.down_proj"}},
       {"alora_invocation_tokens", {5, 6}},
-      {"trainable_token_indices", {1}},
-      {"lora_bias", true},
-      {"bias", "all"},
+      {"bias", "some"},
       {"use_qalora", true},
       {"some_new_field", 3},
       {"init_lora_weights", "pissa_niter_16"},
@@ -109,6 +105,53 @@ TEST_F(SpoiltAdapter, OfAnUnsupportedKindSaysWhich) {
     expect_refused({field, "adapter_config.json"});
     files_.config = before;
   }
+}
+
+TEST_F(SpoiltAdapter, WithoutTheTensorsThatItsConfigurationNames) {
+  const std::pair<const char*, nlohmann::json> fields[] = {
+      {"use_dora", true},
+      {"modules_to_save", {"lm_head"}},
+      {"trainable_token_indices", {1}},
+      {"trainable_token_indices", {{"embed_tokens", {1}}}},
+      {"lora_bias", true},
+  };
+  for (const auto& [field, value] : fields) {
+    env_.files.clear();
+    const nlohmann::json before = files_.config;
+    files_.config[field] = value;
+    expect_refused({field});
+    files_.config = before;
+  }
+}
+
+TEST_F(SpoiltAdapter, WithPartsOfOtherSizes) {
+  const std::string first = "base_model.model.model.";
+  const auto expect_without = [&](const std::string& tensor, std::initializer_list<std::string_view> parts) {
+    env_.files.clear();
+    expect_refused(parts);
+    files_.tensors.erase(tensor);
+  };
+  // More rows than the base's vocabulary has, as after new tokens.
+  files_.add(first + "embed_tokens.weight", spec().vocab_size + 2, spec().hidden_size);
+  expect_without(first + "embed_tokens.weight", {"model.embed_tokens.weight", "[66, 32]", "[64, 32]"});
+  files_.add("base_model.model.lm_head.weight", spec().vocab_size, spec().hidden_size - 1);
+  expect_without("base_model.model.lm_head.weight", {"lm_head.weight", "[64, 31]"});
+  files_.add(first + "layers.0.input_layernorm.weight", 1, spec().hidden_size);
+  expect_without(first + "layers.0.input_layernorm.weight", {"model.layers.0.input_layernorm.weight"});
+  files_.tensors[first + "layers.0.self_attn.q_proj.lora_magnitude_vector"] = {{3}, {1.0f, 1.0f, 1.0f}};
+  expect_without(first + "layers.0.self_attn.q_proj.lora_magnitude_vector", {"lora_magnitude_vector", "[3]", "[64]"});
+  files_.tensors[first + "embed_tokens.lora_magnitude_vector"] = {{32}, std::vector<float>(32, 1.0f)};
+  expect_without(first + "embed_tokens.lora_magnitude_vector", {"model.embed_tokens.lora_magnitude_vector"});
+  files_.add(first + "embed_tokens.token_adapter.trainable_tokens_delta", 1, spec().hidden_size);
+  files_.config["trainable_token_indices"] = {spec().vocab_size};
+  env_.files.clear();
+  expect_refused({"trainable_token_indices", "64"});
+  files_.config["trainable_token_indices"] = {-1};
+  env_.files.clear();
+  expect_refused({"trainable_token_indices"});
+  files_.config["trainable_token_indices"] = {1, 2};
+  env_.files.clear();
+  expect_refused({"trainable_tokens_delta", "[1, 32]", "[2, 32]"});
 }
 
 TEST_F(SpoiltAdapter, WithFieldsThatSwitchNothingOnLoads) {

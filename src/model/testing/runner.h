@@ -114,7 +114,7 @@ class TestRunner {
     std::vector<std::int32_t> ids(static_cast<std::size_t>(spec.vocab_size));
     std::iota(ids.begin(), ids.end(), 0);
     const backend::DeviceBuffer rows = backend_->allocate(std::span(weights).size_bytes()).or_throw();
-    backend_->gather(*transformer_.linears().back(), ids, false, rows.view(spec.vocab_size, spec.hidden_size));
+    backend_->gather(*transformer_.linears().back(), ids, {}, rows.view(spec.vocab_size, spec.hidden_size));
     backend_->download(rows.address(), std::as_writable_bytes(std::span(weights)));
     return weights;
   }

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstdint>
+
+namespace millrace::model {
+
+// How adapters are kept in memory.
+enum class AdapterType {
+  kAuto,  // kF32 where the model is multiplied in f32, else kBf16
+  kF32,   // as f32, unless the file has bf16
+  kBf16,
+  kInt8,  // A with an f16 scale for each 32 values of a row (q8_0); B, and A with rows of other lengths, as bf16
+};
+
+struct AdapterOptions {
+  AdapterType type = AdapterType::kAuto;
+  std::int64_t max_rank = 512;
+};
+
+}  // namespace millrace::model

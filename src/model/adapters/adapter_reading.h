@@ -1,0 +1,96 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backend/low_rank.h"
+#include "model/adapters/adapter.h"
+#include "model/adapters/adapter_files.h"
+#include "model/adapters/adapter_options.h"
+#include "model/adapters/kept_matrices.h"
+#include "model/weight_loader.h"
+
+namespace millrace::model {
+
+// What one adapter changes of a model, while its files are read: product by product, in the model's order of rows and
+// columns. All functions throw LoadError naming the tensor.
+class AdapterReading {
+ public:
+  // All must outlive the reading. `spec` names the modules as the adapter does; A and B are stored outputs first, whole
+  // weights as `whole` says.
+  AdapterReading(const AdapterFiles& files, const ModelSpec& spec, const ModelSpec& whole,
+                 const AdapterOptions& options)
+      : files_(files), options_(options), spec_(spec), loader_(files.tensors, spec), whole_(files.tensors, whole) {}
+
+  // Whether the adapter has anything for a module.
+  bool has(const std::string& module) const;
+  // Adds what the adapter has for a product of these weights, as its tensors call them (null: not among them); nothing
+  // where it has none.
+  void add(const Product& product, std::span<const BlockWeight* const> stacked, std::int64_t layer);
+  // The same for the matrix of the embedding, and for the head; `tied`: this is the embedding's, and takes its changed
+  // rows too.
+  void add_embedding(const backend::Linear& linear);
+  void add_head(const backend::Linear& linear, bool tied);
+  // PEFT saves a copy of the base's head and embedding where it adapts one of them: checks that it is one of this
+  // base's.
+  void pass_copy(const std::string& module, WeightLoader& base, const std::string& base_name);
+  // Throws if the files have a tensor that was not asked for, or lack one of which their configuration tells.
+  void check_complete() const;
+
+  std::vector<std::int64_t> places;  // of `sources`
+  std::vector<backend::LowRankSource> sources;
+  std::vector<backend::RowDeltaSource> of_embedding;  // one or none
+  AdapterSummary summary;
+  KeptMatrices kept;
+
+ private:
+  // A stacked weight of a product.
+  struct Part {
+    const Product& product;
+    const backend::Linear& base;
+    std::int64_t stacked;
+    const BlockWeight& weight;
+    std::string module;
+    std::int64_t first_row;  // in the product
+    std::int64_t rows() const noexcept { return weight.rows + weight.zero_rows; }
+  };
+  AdapterType type_for(const backend::Linear& linear) const;
+  const quant::QuantFormat& dense_format(const backend::Linear& linear) const;
+  void add_part(backend::LowRankSource& source, const Part& part);
+  void add_low_rank(backend::LowRankSource& source, const Part& part, backend::LowRankSource::Expand& expand);
+  void add_whole(backend::LowRankSource& source, const Part& part);
+  void add_biases(const Part& part, backend::LowRankSource::Expand& expand);
+  void apply_dora(const Part& part, const std::vector<float>& a, std::vector<float>& b,
+                  backend::LowRankSource::Expand& expand);
+  void add_changed_rows(const backend::Linear& linear, const std::string& module, backend::LowRankSource& source);
+  std::int64_t rank_of(const std::string& module);
+  // Values for the rows of a part, in the product's order.
+  std::vector<float> row_vector(const std::string& name, const Part& part);
+  // The rows that the adapter has of the embedding's or the head's, less the base's.
+  struct ChangedRows {
+    std::vector<std::int32_t> ids;  // ascending
+    std::vector<float> values;      // [ids, width]
+  };
+  ChangedRows changed_rows(const backend::Linear& linear, const std::string& module);
+  // The whole matrix of a module less the base's.
+  backend::WeightSource difference(const backend::WeightSource& whole, const backend::Linear& base,
+                                   std::int64_t first_row) const;
+  void count(const backend::Linear& linear, std::int64_t rank);
+
+  const AdapterFiles& files_;
+  const AdapterOptions& options_;
+  const ModelSpec& spec_;
+  WeightLoader loader_, whole_;
+  // Of the product being added, by module: the number of its A, and where DoRA needs them, the values.
+  struct ReadA {
+    std::int64_t number = 0;
+    std::vector<float> values;
+  };
+  std::map<std::string, ReadA> shrinks_;
+};
+
+}  // namespace millrace::model

@@ -1,0 +1,82 @@
+#include "model/adapters/kept_matrices.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "base/error.h"
+
+namespace millrace::model {
+
+std::vector<float> row_values(const backend::WeightSource& source, std::int64_t row) {
+  std::vector<std::byte> stored(source.format->row_bytes(source.cols));
+  std::vector<float> values(static_cast<std::size_t>(source.cols));
+  source.read(row, 1, stored);
+  source.format->unpack(stored.data(), values);
+  return values;
+}
+
+std::vector<float> all_values(const backend::WeightSource& source) {
+  std::vector<float> values;
+  for (std::int64_t row = 0; row < source.rows; ++row) {
+    const std::vector<float> one = row_values(source, row);
+    values.insert(values.end(), one.begin(), one.end());
+  }
+  return values;
+}
+
+backend::WeightSource f32_matrix(std::string name, std::int64_t rows, std::int64_t cols, std::vector<float> values) {
+  backend::WeightSource source{
+      .name = std::move(name), .format = quant::find_format("f32"), .rows = rows, .cols = cols, .read = {}};
+  source.read = [kept = std::make_shared<const std::vector<float>>(std::move(values)), cols](
+                    std::int64_t first, std::int64_t, std::span<std::byte> out) {
+    std::memcpy(out.data(), kept->data() + first * cols, out.size());
+  };
+  return source;
+}
+
+void KeptMatrices::note(std::string_view text) {
+  digest_.update(std::as_bytes(std::span(text)));
+  digest_.update(std::as_bytes(std::span("\n", 1)));
+}
+
+void KeptMatrices::note(const std::string& name, std::span<const float> values) {
+  if (!std::ranges::all_of(values, [](float v) { return std::isfinite(v); })) {
+    throw_load_error(ErrorCode::kBadFile, name, "tensor '{}' has a value that is no finite number", name);
+  }
+  digest_.update(std::as_bytes(values));
+}
+
+backend::WeightSource KeptMatrices::keep(const backend::WeightSource& source, const quant::QuantFormat& format) {
+  const std::size_t row_bytes = format.row_bytes(source.cols), n = static_cast<std::size_t>(source.rows);
+  auto bytes = std::make_shared<std::vector<std::byte>>(n * row_bytes);
+  std::vector<float> rounded(static_cast<std::size_t>(source.cols));
+  for (std::size_t r = 0; r < n; ++r) {
+    const std::vector<float> values = row_values(source, static_cast<std::int64_t>(r));
+    if (!std::ranges::all_of(values, [](float v) { return std::isfinite(v); })) {
+      throw_load_error(ErrorCode::kBadFile, source.name, "tensor '{}' has a value that is no finite number",
+                       source.name);
+    }
+    std::byte* to = bytes->data() + r * row_bytes;
+    format.pack(values, to);
+    format.unpack(to, rounded);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const double error = static_cast<double>(rounded[i]) - values[i];
+      squares_ += static_cast<double>(values[i]) * values[i];
+      errors_ += error * error;
+    }
+  }
+  digest_.update(*bytes);
+  backend::WeightSource kept{
+      .name = source.name, .format = &format, .rows = source.rows, .cols = source.cols, .read = {}};
+  kept.read = [bytes, row_bytes](std::int64_t first, std::int64_t, std::span<std::byte> out) {
+    std::memcpy(out.data(), bytes->data() + static_cast<std::size_t>(first) * row_bytes, out.size());
+  };
+  return kept;
+}
+
+double KeptMatrices::error() const { return squares_ > 0.0 ? std::sqrt(errors_ / squares_) : 0.0; }
+
+}  // namespace millrace::model
