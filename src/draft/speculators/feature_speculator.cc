@@ -120,7 +120,7 @@ void FeatureSpeculator::join(const model::BatchInput& input, StatePages& states)
 
   const backend::Linear& embedding = embedding_ ? *embedding_ : target_.embedding();
   const backend::DeviceView tokens = token_norm_.empty() ? of_tokens : tokens_.get(n, width);
-  backend_.gather(embedding, input.tokens, false, tokens);
+  backend_.gather(embedding, input.tokens, {}, tokens);
   if (!token_norm_.empty()) backend_.norm(token_norm_.view(), all, tokens, of_tokens);
 
   const backend::DeviceView read = state_norm_.empty() ? of_states : states_.get(n, width);
