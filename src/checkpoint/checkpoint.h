@@ -48,6 +48,7 @@ struct Checkpoint {
   chat::ChatTemplateSet chat_templates;              // Jinja sources; empty = none
   std::shared_ptr<const text::Tokenizer> tokenizer;  // null if the files hold none
   std::vector<std::unique_ptr<RandomAccessFile>> files;
+  std::string merged;  // SHA-256 of the adapters that its tensors are read with; empty: as the files have them
   std::vector<RawTensor> tensors;  // names are unique
   std::unordered_map<std::string, std::size_t> tensor_index;
   // Only with a quantization_config or other modalities; otherwise tensors of integers are an error.

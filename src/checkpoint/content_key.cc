@@ -10,7 +10,7 @@
 namespace millrace::checkpoint {
 
 std::uint64_t content_key(const Checkpoint& checkpoint) {
-  std::uint64_t key = 0;
+  std::uint64_t key = checkpoint.merged.empty() ? 0 : checksum(checkpoint.merged);
   for (const auto& file : checkpoint.files) key = checksum(fmt::format("{} {}", file->size(), file->modified()), key);
   std::array<std::byte, 2048> sample{};
   const auto add = [&](const RawTensor& tensor) {

@@ -32,7 +32,10 @@ class TestRunner {
   // `change` may change the spec that the checkpoint's configuration gives. Throws LoadError.
   TestRunner(const std::string& path, const Options& options,
              const std::function<ModelSpec(ModelSpec)>& change = std::identity())
-      : checkpoint_(checkpoint::open_checkpoint(Env::system(), path).or_throw()),
+      : TestRunner(checkpoint::open_checkpoint(Env::system(), path).or_throw(), options, change) {}
+  TestRunner(std::unique_ptr<checkpoint::Checkpoint> checkpoint, const Options& options,
+             const std::function<ModelSpec(ModelSpec)>& change = std::identity())
+      : checkpoint_(std::move(checkpoint)),
         backend_(backend::make_test_backend(options.threads, options.isa)),
         transformer_(
             *checkpoint_, change(make_spec(*checkpoint_).or_throw()), *backend_,
