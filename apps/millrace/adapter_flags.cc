@@ -24,6 +24,9 @@ void declare_adapters(CLI::App& app, runtime::AdapterConfig& adapters) {
                  "Data type of adapters in memory: auto (f32 for models in f32, else bf16), f32, bf16, or int8 (A in "
                  "8 bits, B in bf16)")
       ->check(CLI::IsMember(runtime::adapter_types()));
+  app.add_flag("--lora-merge", adapters.merge,
+               "Merge the adapter of --lora into the weights when the model is loaded: it then costs nothing, and the "
+               "model without it is not there. Weights keep their types, quantized ones are rounded again");
   app.add_option("--max-lora-rank", adapters.max_lora_rank, "Max rank of an adapter; larger ones are rejected")
       ->check(CLI::Range(std::int64_t{1}, runtime::kMaxLoraRank));
 }

@@ -1,5 +1,7 @@
 #include "checkpoint/gguf_file_type.h"
 
+#include <utility>
+
 namespace millrace::checkpoint {
 namespace {
 
@@ -22,6 +24,19 @@ std::string_view file_type_name(std::int64_t type) noexcept {
     if (known.number == type) return known.name;
   }
   return {};
+}
+
+std::uint32_t gguf_file_type(std::string_view format) noexcept {
+  constexpr std::pair<std::string_view, std::uint32_t> kTypes[] = {
+      {"f32", 0},      {"f16", 1},    {"q4_0", 2},    {"q4_1", 3},   {"q8_0", 7},   {"q5_0", 8},     {"q5_1", 9},
+      {"q2_k", 10},    {"q3_k", 11},  {"q4_k", 14},   {"q5_k", 16},  {"q6_k", 18},  {"iq2_xxs", 19}, {"iq2_xs", 20},
+      {"iq3_xxs", 23}, {"iq1_s", 24}, {"iq4_nl", 25}, {"iq3_s", 26}, {"iq2_s", 28}, {"iq4_xs", 30},  {"iq1_m", 31},
+      {"bf16", 32},    {"tq1_0", 36}, {"tq2_0", 37},  {"mxfp4", 38}, {"q1_0", 40}};
+  constexpr std::uint32_t kDrafted = 1024;
+  for (const auto& [name, type] : kTypes) {
+    if (name == format) return type;
+  }
+  return kDrafted;
 }
 
 }  // namespace millrace::checkpoint

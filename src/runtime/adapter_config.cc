@@ -18,6 +18,11 @@ Result<void> AdapterConfig::validate() const {
       !fine) {
     return fine;
   }
+  if (merge && (lora.size() != 1 || !lora_dir.empty())) {
+    return make_error(ErrorCode::kInvalidArgument, "lora-merge",
+                      "lora-merge goes with one --lora and no --lora-dir: {} of --lora{} found", lora.size(),
+                      lora_dir.empty() ? "" : " and --lora-dir");
+  }
   std::set<std::string> names;
   for (const NamedAdapter& adapter : lora) {
     if (names.insert(adapter.name).second) continue;
@@ -33,6 +38,14 @@ model::AdapterOptions AdapterConfig::options() const {
                       : type == "int8" ? Type::kInt8
                                        : Type::kAuto;
   return {.type = chosen, .max_rank = max_lora_rank};
+}
+
+void AdapterConfig::merge_into(ModelConfig& model) {
+  validate().or_throw();
+  if (!merge) return;
+  model.merged_lora = lora.front().path;
+  lora.clear();
+  merge = false;
 }
 
 Result<NamedAdapter> parse_named_adapter(std::string_view flag, const std::string& text) {

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/readable_bytes.h"
 #include "checkpoint/content_key.h"
+#include "model/adapters/merged_checkpoint.h"
 #include "model/importance_check.h"
 #include "model/make_spec.h"
 #include "model/memory_plan.h"
@@ -58,6 +59,11 @@ void log_weights(const LoadedModel& loaded) {
   log::info("{}: weights are {}, {:.2f} bits each{}", path, loaded.weights.format(), loaded.weights.bits_per_weight(),
             maker);
   if (const std::string slow = loaded.weights.computed_as_f32(); !slow.empty()) log::warn("{}: {}", path, slow);
+}
+
+void log_merged(const LoadedModel& loaded, const model::Merged& merged) {
+  log::info("{}: {} is merged into {} tensors; rounding them changed values by {:.2e} of their size",
+            loaded.checkpoint->path, loaded.config.merged_lora, merged.tensors, merged.error->relative());
 }
 
 // Tokens of the sequence whose keys and values count, where no length is asked for.
@@ -151,6 +157,10 @@ LoadedModel load_model(const ModelConfig& config, const std::function<void(doubl
   Env& env = Env::system();
   const TimePoint start = env.now();
   loaded.checkpoint = checkpoint::open_checkpoint(env, config.path).or_throw();
+  model::Merged merged;
+  if (const model::ScaledAdapter adapter{config.merged_lora}; !adapter.path.empty()) {
+    merged = model::merge_adapters(env, *loaded.checkpoint, config.make_backend(1), {&adapter, 1});
+  }
   const std::uint64_t checkpoint_key = model::weights_key(*loaded.checkpoint);
   const TimePoint opened = env.now();
   auto planner = config.make_backend(1);
@@ -192,6 +202,7 @@ LoadedModel load_model(const ModelConfig& config, const std::function<void(doubl
     log::info("{}: fields of the configuration that nothing here reads: {}", loaded.checkpoint->path,
               fmt::join(unread, ", "));
   }
+  if (merged.error != nullptr) log_merged(loaded, merged);
   log::info("{}: opened in {:.0f} ms, {} of weights ready in {:.0f} ms more", loaded.checkpoint->path,
             milliseconds_between(start, opened), readable_bytes(loaded.transformer->weight_bytes()),
             milliseconds_between(opened, env.now()));

@@ -37,6 +37,7 @@ struct ModelConfig {
   // Bytes for weights, keys and values of a sequence, and workspace; 0: what is available, which only the two "auto"
   // look at.
   std::uint64_t memory = 0;
+  std::string merged_lora;         // directory of an adapter that is merged into the weights; "" = none
   std::int64_t max_model_len = 0;  // limit of tokens of a sequence, [0, kMaxModelLength]; 0 = the model's
   // Where packed weights are kept for the next start: "auto" (the cache directory, for models from 256 MiB), "off", or
   // a directory; "" is "off" too.

@@ -108,6 +108,9 @@ void log_memory(const std::string& name, const LoadedModel& loaded, const Servin
 
 // Reads the model's adapters; the first that fails ends it.
 std::shared_ptr<model::AdapterStore> load_adapters(const LoadedModel& loaded, const AdapterConfig& config) {
+  if (config.merge) {
+    throw_load_error(ErrorCode::kUnsupported, "lora-merge", "lora-merge: nothing merges adapters here");
+  }
   auto store = std::make_shared<model::AdapterStore>(
       model::AdapterLoader(*loaded.checkpoint, *loaded.transformer, *loaded.backend), config.options(),
       config.lora_dir);

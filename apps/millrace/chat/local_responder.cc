@@ -25,6 +25,12 @@ runtime::ServingEngine chat_engine(const LoadedModel& loaded, const LocalModelFl
   return made;
 }
 
+// The model's flags, with the adapter that is merged into its weights, if one is.
+const ModelFlags& with_merged_adapter(LocalModelFlags& flags) {
+  flags.adapters.merge_into(flags.model);
+  return flags.model;
+}
+
 // Such as "prompt 52 cached + 14 new tokens, answer 31 tokens, TTFT 24.0 ms, TPOT 4.10 ms, 243.9 tok/s, MBU 52 % of
 // 40.0 GB/s". MBU is left out if `peaks` has no read bandwidth.
 std::string stats_line(const engine::RequestStats& stats, const engine::TimeSpent& spent,
@@ -46,10 +52,10 @@ std::string stats_line(const engine::RequestStats& stats, const engine::TimeSpen
 
 }  // namespace
 
-LocalResponder::LocalResponder(const LocalModelFlags& flags, const std::function<void(double)>& progress)
+LocalResponder::LocalResponder(LocalModelFlags flags, const std::function<void(double)>& progress)
     : name_(flags.model.model),
       start_(Env::system().now()),
-      loaded_(load_model(flags.model, {}, progress)),
+      loaded_(load_model(with_merged_adapter(flags), {}, progress)),
       prompts_(*loaded_.checkpoint),
       serving_(chat_engine(loaded_, flags)),
       engine_(serving_.engine.get()),

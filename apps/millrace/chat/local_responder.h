@@ -30,7 +30,7 @@ class LocalResponder final : public Responder {
  public:
   // Loads the model; calls `progress` with the share that is loaded. Throws LoadError: also kUnsupported if the model
   // has no tokenizer, kBadFile if its chat template does not work.
-  explicit LocalResponder(const LocalModelFlags& flags, const std::function<void(double)>& progress);
+  explicit LocalResponder(LocalModelFlags flags, const std::function<void(double)>& progress);
   ~LocalResponder() override;
 
   Result<Answer> answer(const nlohmann::ordered_json& messages, const SamplingFlags& sampling,

@@ -167,10 +167,12 @@ std::string ServedModelsFlags::name_of_first() const {
 std::vector<server::ModelEntry> ServedModelsFlags::entries(server::Observers& observers) const {
   server::ModelParts probe;  // says what is wrong before anything is loaded
   server::choose_formats(parsers.tools, parsers.reasoning, probe).or_throw();
-  engine.adapters.validate().or_throw();
+  EngineFlags serving = engine;
+  ModelFlags first = model;
+  serving.adapters.merge_into(first);
   std::vector<server::ModelEntry> entries;
   const auto turn = further.empty() ? nullptr : std::make_shared<engine::TurnArbiter>(Env::system());
-  entries.push_back(entry_of(name_of_first(), model, engine, parsers, turn, observers));
+  entries.push_back(entry_of(name_of_first(), first, serving, parsers, turn, observers));
   for (const std::string& pair : further) {
     const std::size_t mark = pair.find('=');
     if (mark == 0 || mark == std::string::npos || mark + 1 == pair.size()) {
@@ -178,7 +180,7 @@ std::vector<server::ModelEntry> ServedModelsFlags::entries(server::Observers& ob
     }
     ModelFlags other = model;
     other.model = pair.substr(mark + 1);
-    EngineFlags without_adapters = engine;  // which are of the first model
+    EngineFlags without_adapters = serving;  // which are of the first model
     without_adapters.adapters.lora.clear();
     entries.push_back(entry_of(pair.substr(0, mark), other, without_adapters, parsers, turn, observers));
   }
@@ -191,7 +193,7 @@ std::vector<server::ModelEntry> ServedModelsFlags::entries(server::Observers& ob
       if (entries[i].name != entries[j].name) continue;
       throw_load_error(ErrorCode::kInvalidArgument, "model", "two models are named {}", entries[i].name);
     }
-    for (const runtime::NamedAdapter& adapter : engine.adapters.lora) {
+    for (const runtime::NamedAdapter& adapter : serving.adapters.lora) {
       if (adapter.name != entries[i].name) continue;
       throw_load_error(ErrorCode::kInvalidArgument, "lora", "a model and an adapter are named {}", adapter.name);
     }

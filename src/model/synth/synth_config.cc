@@ -3,24 +3,12 @@
 #include <string>
 #include <utility>
 
+#include "checkpoint/gguf_file_type.h"
+
 namespace millrace::model {
 namespace {
 
 using checkpoint::GgufEntry;
-
-// general.file_type: llama.cpp's numbers (enum llama_ftype) for files of one format throughout.
-std::uint32_t file_type(std::string_view format) {
-  constexpr std::pair<std::string_view, std::uint32_t> kTypes[] = {
-      {"f32", 0},      {"f16", 1},    {"q4_0", 2},    {"q4_1", 3},   {"q8_0", 7},   {"q5_0", 8},     {"q5_1", 9},
-      {"q2_k", 10},    {"q3_k", 11},  {"q4_k", 14},   {"q5_k", 16},  {"q6_k", 18},  {"iq2_xxs", 19}, {"iq2_xs", 20},
-      {"iq3_xxs", 23}, {"iq1_s", 24}, {"iq4_nl", 25}, {"iq3_s", 26}, {"iq2_s", 28}, {"iq4_xs", 30},  {"iq1_m", 31},
-      {"bf16", 32},    {"tq1_0", 36}, {"tq2_0", 37},  {"mxfp4", 38}, {"q1_0", 40}};
-  constexpr std::uint32_t kDrafted = 1024;
-  for (const auto& [name, type] : kTypes) {
-    if (name == format) return type;
-  }
-  return kDrafted;
-}
 
 GgufEntry further_entry(const ModelConfig& config, const std::string& name, const nlohmann::json& value) {
   if (name.starts_with(':')) {
@@ -41,7 +29,7 @@ std::vector<GgufEntry> synth_gguf_entries(const SynthModel& model) {
   std::vector<GgufEntry> entries = {{"general.architecture", config.architecture},
                                     {"general.type", std::string("model")},
                                     {"general.name", config.name},
-                                    {"general.file_type", file_type(model.options.format->name)},
+                                    {"general.file_type", checkpoint::gguf_file_type(model.options.format->name)},
                                     {"general.quantization_version", std::uint32_t{2}}};
   const auto count = [&](const char* key, std::int64_t value) {
     entries.emplace_back(config.architecture + "." + key, static_cast<std::uint32_t>(value));

@@ -190,8 +190,9 @@ Json curve(const ModelRun& model, const SpeculationFlags& flags, Table& table) {
   return results;
 }
 
-int speculation(const SpeculationFlags& flags) {
+int speculation(SpeculationFlags flags) {
   flags.report.check_writable();
+  flags.serving.adapters.merge_into(flags.model);
   ModelRun model(flags.model, kProbeSeconds);
   Table table = flags.curve ? Table({{"drafted"}, {"acceptance"}, {"speed-up"}, {"theory"}, {"answer", true}})
                             : Table({{"prompt", true},

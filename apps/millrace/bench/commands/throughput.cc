@@ -100,9 +100,10 @@ Json options_of(const ThroughputFlags& flags, const ThroughputLoad& load, std::i
           {"seed", load.seed}};
 }
 
-int throughput(const ThroughputFlags& flags) {
+int throughput(ThroughputFlags flags) {
   const ThroughputLoad load = load_of(flags);
   flags.report.check_writable();
+  flags.serving.adapters.merge_into(flags.model);
   ModelRun model(flags.model, flags.probe_seconds);
   const auto made = model.make_engine(flags.serving, kv_tokens(load, model.block_tokens()));
   const auto& engine = made.engine;

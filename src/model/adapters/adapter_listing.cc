@@ -1,0 +1,99 @@
+#include "model/adapters/adapter_listing.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/strict_json.h"
+#include "checkpoint/gguf_reader.h"
+#include "checkpoint/json_fields.h"
+#include "checkpoint/safetensors_reader.h"
+#include "checkpoint/torch_reader.h"
+#include "model/adapters/peft_config.h"
+
+namespace millrace::model {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kMaxListedBytes = 4 << 20;
+constexpr const char* kListedConfig = "adapter_config.json";
+
+// Rank and number of the matrices A.
+void count_matrices(const std::vector<checkpoint::RawTensor>& tensors, ListedAdapter& listed) {
+  for (const checkpoint::RawTensor& tensor : tensors) {
+    const bool is_a = tensor.name.find(".lora_A.") != std::string::npos || tensor.name.ends_with(".lora_a") ||
+                      tensor.name.find("lora_embedding_A") != std::string::npos;
+    if (!is_a || tensor.shape.rank() != 2) continue;
+    ++listed.modules;
+    listed.rank = std::max(listed.rank, tensor.shape[0]);
+  }
+}
+
+std::string kind_of_config(const nlohmann::json& config) {
+  const auto flag = [&](const char* name) { return config.contains(name) && config[name] == true; };
+  const std::string type = config.contains("peft_type") && config["peft_type"].is_string()
+                               ? config["peft_type"].get<std::string>()
+                               : std::string("unknown");
+  if (type != "LORA") return type;
+  return flag("use_dora") ? "DoRA" : flag("use_rslora") ? "rsLoRA" : "LoRA";
+}
+
+ListedAdapter read_peft(Env& env, const fs::path& folder, const std::string& text) {
+  ListedAdapter listed{.name = folder.filename(), .path = folder};
+  try {
+    const nlohmann::json config = checkpoint::parse_json_object(folder / kListedConfig, text);
+    listed.kind = kind_of_config(config);
+    if (const auto base = config.find("base_model_name_or_path"); base != config.end() && base->is_string()) {
+      listed.base = base->get<std::string>();
+    }
+    const std::string safetensors = folder / "adapter_model.safetensors";
+    auto file = env.open(safetensors);
+    const bool torch = !file;
+    if (torch) file = env.open(folder / "adapter_model.bin");
+    if (!file) throw_load_error(ErrorCode::kNotFound, safetensors, "{}: No such file or directory", safetensors);
+    listed.bytes = (*file)->size();
+    count_matrices(torch ? checkpoint::read_torch_file(**file, nullptr) : checkpoint::read_safetensors_header(**file),
+                   listed);
+    static_cast<void>(PeftConfig(folder / kListedConfig, text));
+  } catch (const LoadError& failure) {
+    listed.problem = failure.error().message;
+  }
+  return listed;
+}
+
+// False: it is not a GGUF file of an adapter.
+bool read_gguf(Env& env, const fs::path& path, ListedAdapter& listed) {
+  const auto file = env.open(path);
+  if (!file) return false;
+  listed = {.name = path.stem(), .path = path, .kind = "LoRA", .bytes = (*file)->size()};
+  try {
+    const checkpoint::GgufHeader header = checkpoint::read_gguf_header(**file);
+    if (header.metadata.text("general.type").value_or("") != "adapter") return false;
+    listed.base = header.metadata.text("general.base_model.0.name").value_or("");
+    count_matrices(header.tensors, listed);
+  } catch (const LoadError& failure) {
+    listed.problem = failure.error().message;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::vector<ListedAdapter> list_adapters(Env& env, const std::string& directory) {
+  std::error_code error;
+  std::vector<fs::path> paths = {fs::path(directory + "/").parent_path()};
+  for (const auto& entry : fs::directory_iterator(directory, error)) paths.push_back(entry.path());
+  if (error) throw_load_error(ErrorCode::kNotFound, directory, "{}: {}", directory, error.message());
+  std::vector<ListedAdapter> all;
+  for (const fs::path& path : paths) {
+    if (ListedAdapter listed; path.extension() == ".gguf" && read_gguf(env, path, listed)) all.push_back(listed);
+    if (!fs::is_directory(path, error)) continue;
+    const auto text = checkpoint::read_optional_file(env, path / kListedConfig, kMaxListedBytes);
+    if (text) all.push_back(read_peft(env, path, *text));
+  }
+  std::ranges::sort(all, {}, &ListedAdapter::name);
+  return all;
+}
+
+}  // namespace millrace::model
