@@ -14,6 +14,12 @@ HasTensor has_in(const WeightLoader& files, std::int64_t layer) {
   };
 }
 
+// The file's name, unless the file is that of a model without a head, which leaves out what is in front of the layers.
+std::string module_name(const WeightNames& names, const std::string& name) {
+  const std::string in_file = names.in_file(name);
+  return name.ends_with(in_file) ? name : in_file;
+}
+
 // Adds the weight's rows to the module that they belong to.
 void add_part(std::vector<LinearModule>& modules, const std::string& name, LinearModule::Part part) {
   const auto found = std::ranges::find(modules, name, &LinearModule::name);
@@ -48,7 +54,7 @@ std::vector<LinearModule> modules_of_layer(const LayerSpec& ours, const LayerSpe
       const bool linear = weight.cols > 0 && weight.experts == 0 && !weight.exact && !weight.whole_name &&
                           base != bases.end() && base->rows == weight.rows && base->cols == weight.cols;
       if (!linear) continue;
-      const std::string name = module_spec.names.in_file(WeightLoader::layer_name(weight.name, layer));
+      const std::string name = module_name(module_spec.names, WeightLoader::layer_name(weight.name, layer));
       add_part(modules, name, {weight, *base, WeightLoader::layer_name(base->tensor(), layer)});
     }
   }
@@ -71,7 +77,7 @@ std::vector<LinearModule> linear_modules(const checkpoint::Checkpoint& base, con
   if (spec.tied_head || spec.unit_head || module_spec.names.head.empty()) return all;
   BlockWeight head{.role = "output", .name = spec.names.head, .rows = spec.vocab_size, .cols = spec.embedding_width()};
   const std::string tensor = head.tensor();
-  add_part(all, module_spec.names.in_file(module_spec.names.head), {head, head, tensor});
+  add_part(all, module_name(module_spec.names, module_spec.names.head), {head, head, tensor});
   return all;
 }
 
