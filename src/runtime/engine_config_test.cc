@@ -65,5 +65,23 @@ TEST(EngineConfig, ChecksSpeculation) {
               }).starts_with("spec-ngram-min | spec-ngram-min is 65: must be "));
 }
 
+TEST(AdapterConfig, MergesOneAdapter) {
+  AdapterConfig config{.lora = {{"a", "adapters/a"}}, .merge = true};
+  ModelConfig model;
+  config.merge_into(model);
+  EXPECT_EQ(model.merged_lora, "adapters/a");
+  EXPECT_TRUE(config.lora.empty());
+  EXPECT_FALSE(config.merge);
+  config.merge_into(model);
+  EXPECT_EQ(model.merged_lora, "adapters/a");
+  for (const AdapterConfig& wrong : {AdapterConfig{.merge = true},
+                                     {.lora = {{"a", "x"}, {"b", "y"}}, .merge = true},
+                                     {.lora = {{"a", "x"}}, .merge = true, .lora_dir = "adapters"}}) {
+    const auto valid = wrong.validate();
+    ASSERT_FALSE(valid);
+    EXPECT_EQ(valid.error().param, "lora-merge");
+  }
+}
+
 }  // namespace
 }  // namespace millrace::runtime

@@ -24,5 +24,19 @@ TEST(LoadedModel, WeightsMadeToBeOthersHaveAnotherKey) {
   EXPECT_FALSE(keys.insert(key_of("q8_0")).second);
 }
 
+std::uint64_t key_with(const std::string& adapter) {
+  ModelConfig config;
+  config.path = MILLRACE_TEST_DATA "/../golden/tiny/llama";
+  config.matmul_precision = "f32";
+  if (!adapter.empty()) config.merged_lora = MILLRACE_TEST_DATA "/../golden/adapters/" + adapter;
+  return load_model(config, nullptr).weights_key;
+}
+
+TEST(LoadedModel, WithAnAdapterMergedHasAnotherKey) {
+  std::set<std::uint64_t> keys;
+  for (const char* adapter : {"", "llama_all", "llama_q_v"}) EXPECT_TRUE(keys.insert(key_with(adapter)).second);
+  EXPECT_FALSE(keys.insert(key_with("llama_q_v")).second);
+}
+
 }  // namespace
 }  // namespace millrace::runtime

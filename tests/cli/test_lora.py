@@ -229,6 +229,28 @@ def test_lora_merge_computes_with_the_merged_file(millrace, real_model, tmp_path
     assert "is merged into 60 tensors; rounding them changed values by" in loading.err
 
 
+def test_packed_weights_are_not_those_of_the_model_without_it(millrace, real_model, tmp_path):
+    write_adapter(tmp_path / "a", {"self_attn.v_proj": (192, 576), "mlp.down_proj": (576, 1536)}, 30, size=0.3)
+    ask = (real_model, "The capital of France is", "--temperature", 0, "--max-tokens", 12, "--url", "none")
+    merge = ("--lora", f"a={tmp_path / 'a'}", "--lora-merge")
+    plain, merged = (millrace("run", *ask, *flags, "--packed-cache", "off").out for flags in ((), merge))
+    assert plain != merged
+    kept = [millrace("run", *ask, *flags, "--packed-cache", tmp_path / "packed").out for flags in ((), merge, (), merge)]
+    assert kept == [plain, merged, plain, merged]
+
+
+def test_pages_on_disk_are_not_those_of_the_model_without_it(millrace, real_model, tmp_path):
+    write_adapter(tmp_path / "a", {"self_attn.v_proj": (192, 576)}, 30, size=0.3)
+
+    def cached(*flags):
+        report = millrace("bench", "throughput", real_model, "--requests", 2, "--concurrency", 1, "--shared-prefix-tokens", 1000, "--input-tokens", 8,
+                          "--output-tokens", 2, "--prefix-caching", "--warmup", 0, "--kv-disk-tier", tmp_path / "kv", *flags, "--json", "-").out
+        return json.loads(report)["results"]["cached_tokens"]
+
+    merge = ("--lora", f"a={tmp_path / 'a'}", "--lora-merge")
+    assert [cached(), cached(*merge), cached(*merge), cached()] == [992, 992, 1984, 1984]
+
+
 @pytest.mark.parametrize("flags", [("--lora-merge",), ("--lora-merge", "--lora", "a=x", "--lora", "b=y")])
 def test_lora_merge_takes_one_adapter(millrace, tiny, flags):
     refused = millrace("run", tiny, "Hello", "--url", "none", *flags, ok=False)
