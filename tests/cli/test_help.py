@@ -63,7 +63,7 @@ def help_of(program):
 def helps(help_of):
     """{("bench", "serve"): the text of its --help}, for the program and all its commands."""
     texts = {(): help_of("--help")}
-    for prefix in ((), ("bench",)):
+    for prefix in ((), ("bench",), ("lora",)):
         commands = help_of(*prefix, "--help").split("\nCommands:\n")[1].split("\nExample:")[0]
         for name, _ in entries("Commands:\n" + commands):
             texts[(*prefix, name)] = help_of(*prefix, name, "--help")

@@ -103,6 +103,21 @@ def test_merged_safetensors_are_the_sum(millrace, tmp_path):
     assert again.code == 2 and "something of that name" in again.err
 
 
+def test_a_tied_head_becomes_a_tensor_of_its_own(millrace, tmp_path):
+    base = GOLDEN / "tiny/llama_tied_biased"
+    folder, rank = tmp_path / "a", 2
+    folder.mkdir()
+    a, b = (numpy.random.default_rng(3).standard_normal(shape).astype(numpy.float32) for shape in ((rank, 32), (64, rank)))
+    safetensors.save_file({"base_model.model.lm_head.lora_A.weight": a, "base_model.model.lm_head.lora_B.weight": b}, folder / "adapter_model.safetensors")
+    (folder / "adapter_config.json").write_text(json.dumps({"peft_type": "LORA", "r": rank, "lora_alpha": rank, "target_modules": ["lm_head"]}))
+    millrace("lora", "merge", base, folder, "-o", tmp_path / "out")
+    before, after = tensors_of(base), tensors_of(tmp_path / "out")
+    assert set(after) - set(before) == {"lm_head.weight"}
+    assert (after["model.embed_tokens.weight"] == before["model.embed_tokens.weight"]).all()
+    assert numpy.abs(after["lm_head.weight"] - before["model.embed_tokens.weight"] - b @ a).max() < 1e-5
+    assert json.loads((tmp_path / "out/config.json").read_text())["tie_word_embeddings"] is False
+
+
 def test_merging_in_bf16_keeps_the_type_and_says_what_it_rounds(millrace, tiny_directory, tmp_path):
     products = write_adapter(tmp_path / "a", TINY, 2)
     report = json.loads(millrace("lora", "merge", tiny_directory, tmp_path / "a", "-o", tmp_path / "out", "--json").out)

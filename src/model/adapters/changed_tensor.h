@@ -7,7 +7,7 @@
 
 #include "base/env.h"
 #include "checkpoint/checkpoint.h"
-#include "model/adapters/merged_checkpoint.h"
+#include "model/adapters/rounding_error.h"
 
 namespace millrace::model {
 

@@ -1,7 +1,6 @@
 #include "model/adapters/merged_checkpoint.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <utility>
 
@@ -172,11 +171,6 @@ const quant::QuantFormat& format_of(const Checkpoint& base, const RawTensor& ten
 }
 
 }  // namespace
-
-double RoundingError::relative() const {
-  const std::lock_guard lock(mutex_);
-  return squares_ > 0.0 ? std::sqrt(errors_ / squares_) : 0.0;
-}
 
 Merged merge_adapters(Env& env, Checkpoint& base, std::unique_ptr<backend::Backend> backend,
                       std::span<const ScaledAdapter> adapters, const TensorFormats& formats) {

@@ -2,14 +2,13 @@
 
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 
 #include "backend/backend.h"
 #include "base/env.h"
 #include "checkpoint/checkpoint.h"
-#include "model/adapters/adapter.h"
+#include "model/adapters/rounding_error.h"
 
 namespace millrace::model {
 
@@ -17,21 +16,6 @@ namespace millrace::model {
 struct ScaledAdapter {
   std::string path;
   double scale = 1.0;
-};
-
-// What rounding has changed in the values that were read so far: relative, by squares. All threads.
-class RoundingError {
- public:
-  void add(double squares, double errors) {
-    const std::lock_guard lock(mutex_);
-    squares_ += squares;
-    errors_ += errors;
-  }
-  double relative() const;
-
- private:
-  mutable std::mutex mutex_;
-  double squares_ = 0.0, errors_ = 0.0;
 };
 
 struct Merged {
@@ -43,10 +27,10 @@ struct Merged {
 // The format in which a tensor of the base is to be read; null: as it is stored.
 using TensorFormats = std::function<const quant::QuantFormat*(const checkpoint::RawTensor& tensor)>;
 
-// Makes the checkpoint one of the base with the adapters merged into it. Its tensors read as W + the sum of scale * B A,
-// computed in f32 when they are read, and rounded to the format of the tensor. Rows that no adapter changes keep their
-// bits, where the format stays. A head that is tied to the embedding becomes a tensor of its own, if an adapter changes
-// it. Checkpoint::merged says what was merged.
+// Makes the checkpoint one of the base with the adapters merged into it. Its tensors read as W + the sum of scale * B
+// A, computed in f32 when they are read, and rounded to the format of the tensor. Rows that no adapter changes keep
+// their bits, where the format stays. A head that is tied to the embedding becomes a tensor of its own, if an adapter
+// changes it. Checkpoint::merged says what was merged.
 //
 // `backend`: any of the CPU. Throws LoadError, and the checkpoint is as it was: errors of AdapterLoader::load(), and
 // kUnsupported naming the tensor that an adapter changes, if it is stored in several (AWQ, FP8) or in a format that
