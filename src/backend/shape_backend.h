@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backend/forwarding_backend.h"
+#include "backend/low_rank.h"
 
 namespace millrace::backend {
 
@@ -22,15 +23,27 @@ class HeldLowRank final : public LowRank {
   std::size_t bytes_;
 };
 
-// Makes Linears that have shapes and formats, and no weights: nothing is read of these. For what asks which products a
-// model has, and what an adapter adds to them, without its memory. Their operations must not be called.
+// The same of rows that gather() reads.
+class HeldRowDelta final : public LowRank {
+ public:
+  HeldRowDelta(RowDeltaSource source, std::size_t bytes) : source_(std::move(source)), bytes_(bytes) {}
+  const RowDeltaSource& source() const noexcept { return source_; }
+  std::size_t packed_bytes() const noexcept override { return bytes_; }
+
+ private:
+  RowDeltaSource source_;
+  std::size_t bytes_;
+};
+
+// Makes Linears that have shapes and formats, and no weights: of these unpack_row() alone reads. For what asks which
+// products a model has, and what an adapter adds to them, without its memory. Their operations must not be called.
 class ShapeBackend final : public ForwardingBackend {
  public:
   // `inner` is of the kind whose sizes packed_bytes() gives.
   explicit ShapeBackend(std::unique_ptr<Backend> inner) : ForwardingBackend(std::move(inner)) {}
 
   std::unique_ptr<Linear> make_linear(std::vector<WeightSource> sources, MatmulPrecision precision) override {
-    return std::make_unique<Shapes>(*this, sources, precision);
+    return std::make_unique<Shapes>(*this, std::move(sources), precision);
   }
   // Each is a HeldLowRank.
   std::vector<std::unique_ptr<LowRank>> make_low_ranks(std::vector<LowRankSource> sources,
@@ -40,34 +53,62 @@ class ShapeBackend final : public ForwardingBackend {
       std::size_t bytes = 0;
       for (const auto& [a, scale] : source.shrinks) bytes += packed_bytes(*a.format, a.rows, a.cols, precision);
       for (const auto& expand : source.expands) {
-        bytes += packed_bytes(*expand.b.format, expand.b.rows, expand.b.cols, MatmulPrecision::kF32);
+        bytes += (expand.factor.size() + expand.bias.size()) * sizeof(float);
+        if (expand.b.rows == 0) continue;
+        const bool of_input = expand.shrink == LowRankSource::Expand::kInput;
+        bytes +=
+            packed_bytes(*expand.b.format, expand.b.rows, expand.b.cols, of_input ? precision : MatmulPrecision::kF32);
       }
       made.push_back(std::make_unique<HeldLowRank>(std::move(source), bytes));
     }
     return made;
   }
+  // A HeldRowDelta.
+  std::unique_ptr<LowRank> make_row_delta(RowDeltaSource source) override {
+    std::size_t bytes = source.ids.size() * sizeof(std::int32_t);
+    for (const WeightSource* one : {&source.a, &source.b, &source.d}) {
+      if (one->rows > 0) bytes += packed_bytes(*one->format, one->rows, one->cols, MatmulPrecision::kF32);
+    }
+    return std::make_unique<HeldRowDelta>(std::move(source), bytes);
+  }
 
  private:
   class Shapes final : public Linear {
    public:
-    Shapes(const Backend& backend, const std::vector<WeightSource>& sources, MatmulPrecision precision)
-        : k_(sources.front().cols), experts_(sources.front().experts), format_(sources.front().format->name) {
-      for (const WeightSource& source : sources) {
+    Shapes(const Backend& backend, std::vector<WeightSource> sources, MatmulPrecision precision)
+        : sources_(std::move(sources)) {
+      for (const WeightSource& source : sources_) {
         n_ += source.rows;
-        bytes_ += static_cast<std::size_t>(experts_) *
+        bytes_ += static_cast<std::size_t>(experts()) *
                   backend.packed_bytes(*source.format, source.rows, source.cols, precision);
       }
     }
     std::int64_t n() const noexcept override { return n_; }
-    std::int64_t k() const noexcept override { return k_; }
-    std::int64_t experts() const noexcept override { return experts_; }
+    std::int64_t k() const noexcept override { return sources_.front().cols; }
+    std::int64_t experts() const noexcept override { return sources_.front().experts; }
     std::size_t packed_bytes() const noexcept override { return bytes_; }
-    std::string description() const override { return format_; }
+    std::string description() const override { return std::string(sources_.front().format->name); }
+    // Reads it.
+    void unpack_row(std::int64_t row, float* out) const override {
+      const std::int64_t expert = row / n_;
+      row %= n_;
+      std::size_t i = 0;
+      for (; row >= sources_[i].rows; ++i) row -= sources_[i].rows;
+      const WeightSource& source = sources_[i];
+      std::vector<std::byte> stored(source.format->row_bytes(source.cols));
+      source.read(expert * source.rows + row, 1, stored);
+      std::vector<float> values(static_cast<std::size_t>(source.cols));
+      source.format->unpack(stored.data(), values);
+      const float factor = source.factors.empty() ? 1.0f : source.factors[static_cast<std::size_t>(expert)];
+      for (std::size_t j = 0; j < values.size(); ++j) {
+        out[source.columns.empty() ? j : static_cast<std::size_t>(source.columns[j])] = factor * values[j];
+      }
+    }
 
    private:
-    std::int64_t n_ = 0, k_, experts_;
+    std::vector<WeightSource> sources_;
+    std::int64_t n_ = 0;
     std::size_t bytes_ = 0;
-    std::string format_;
   };
 };
 

@@ -27,12 +27,47 @@ ChangedTensor::ChangedTensor(const RandomAccessFile& file, const checkpoint::Raw
       terms_(std::move(terms)),
       error_(std::move(error)) {}
 
+bool MatrixTerm::changes(std::int64_t row) const noexcept {
+  const auto i = static_cast<std::size_t>(row), n = static_cast<std::size_t>(rank);
+  if (!column_factors.empty() || (!row_factors.empty() && row_factors[i] != 1.0f)) return true;
+  if (!dense.empty()) return dense_rows.empty() || std::ranges::binary_search(dense_rows, row);
+  return !left.empty() &&
+         std::ranges::any_of(std::span(left).subspan(i * n, n), [](float factor) { return factor != 0.0f; });
+}
+
+std::span<const float> MatrixTerm::dense_row(std::int64_t row, std::size_t cols) const noexcept {
+  if (dense.empty()) return {};
+  auto at = static_cast<std::size_t>(row);
+  if (!dense_rows.empty()) {
+    const auto found = std::ranges::lower_bound(dense_rows, row);
+    if (found == dense_rows.end() || *found != row) return {};
+    at = static_cast<std::size_t>(found - dense_rows.begin());
+  }
+  return std::span(dense).subspan(at * cols, cols);
+}
+
+void MatrixTerm::apply(std::int64_t row, std::span<float> values, std::span<float> added) const noexcept {
+  const std::size_t n = values.size();
+  if (!row_factors.empty()) {
+    for (float& value : values) value *= row_factors[static_cast<std::size_t>(row)];
+  }
+  for (std::size_t i = 0; i < column_factors.size(); ++i) values[i] *= column_factors[i];
+  if (!left.empty()) {
+    std::ranges::fill(added, 0.0f);
+    for (std::int64_t r = 0; r < rank; ++r) {
+      const float factor = left[static_cast<std::size_t>(row * rank + r)];
+      if (factor == 0.0f) continue;
+      const float* from = right.data() + static_cast<std::size_t>(r) * n;
+      for (std::size_t i = 0; i < n; ++i) added[i] += factor * from[i];
+    }
+    for (std::size_t i = 0; i < n; ++i) values[i] += added[i];
+  }
+  const std::span<const float> more = dense_row(row, n);
+  for (std::size_t i = 0; i < more.size(); ++i) values[i] += more[i];
+}
+
 bool ChangedTensor::is_changed(std::int64_t row) const noexcept {
-  return std::ranges::any_of(terms_, [row](const MatrixTerm& term) {
-    const auto factors = std::span(term.left).subspan(static_cast<std::size_t>(row * term.rank),
-                                                      static_cast<std::size_t>(term.rank));
-    return std::ranges::any_of(factors, [](float factor) { return factor != 0.0f; });
-  });
+  return std::ranges::any_of(terms_, [row](const MatrixTerm& term) { return term.changes(row); });
 }
 
 Result<void> ChangedTensor::read_row(std::int64_t row, RowSpace& space, std::byte* out) const {
@@ -48,18 +83,9 @@ Result<void> ChangedTensor::read_row(std::int64_t row, RowSpace& space, std::byt
   space.values.resize(n);
   space.rounded.resize(n);
   stored_.format->unpack(space.stored.data(), space.values);
-  if (changed) {
-    space.added.assign(n, 0.0f);
-    float* added = space.added.data();
-    for (const MatrixTerm& term : terms_) {
-      for (std::int64_t r = 0; r < term.rank; ++r) {
-        const float factor = term.left[static_cast<std::size_t>(row * term.rank + r)];
-        if (factor == 0.0f) continue;
-        const float* right = term.right.data() + r * cols_;
-        for (std::size_t i = 0; i < n; ++i) added[i] += factor * right[i];
-      }
-    }
-    for (std::size_t i = 0; i < n; ++i) space.values[i] += added[i];
+  space.added.resize(n);
+  for (const MatrixTerm& term : terms_) {
+    if (term.changes(row)) term.apply(row, space.values, space.added);
   }
   quant::pack_searched(format_, space.values, {}, out);
   format_.unpack(out, space.rounded);

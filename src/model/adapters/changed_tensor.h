@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -11,15 +12,27 @@
 
 namespace millrace::model {
 
-// Left * right, which is added to a stored matrix [rows, cols].
+// What happens to a stored matrix [rows, cols]: it is multiplied with factors, then left * right is added, then
+// `dense`. What is empty is left out.
 struct MatrixTerm {
+  std::vector<float> row_factors, column_factors;  // [rows], [cols]
   std::int64_t rank = 0;
-  std::vector<float> left;   // [rows, rank]
-  std::vector<float> right;  // [rank, cols]
+  std::vector<float> left = {};               // [rows, rank]
+  std::vector<float> right = {};              // [rank, cols]
+  std::vector<float> dense = {};              // [rows, cols], or [number of dense_rows, cols]
+  std::vector<std::int32_t> dense_rows = {};  // ascending; empty: all
+
+  bool changes(std::int64_t row) const noexcept;
+  // Changes the values of a row. `added` is memory for as many.
+  void apply(std::int64_t row, std::span<float> values, std::span<float> added) const noexcept;
+
+ private:
+  // The row of `dense`; empty: there is none.
+  std::span<const float> dense_row(std::int64_t row, std::size_t cols) const noexcept;
 };
 
-// The bytes of a matrix that is stored in one file, in another format, or with terms added. Const, all threads; a read
-// computes the rows that it touches.
+// The bytes of a matrix that is stored in one file, in another format, or changed by terms, one after the other. Const,
+// all threads; a read computes the rows that it touches.
 class ChangedTensor final : public RandomAccessFile {
  public:
   // `file`, which stores it, must outlive this.

@@ -18,6 +18,7 @@ using checkpoint::Checkpoint;
 using checkpoint::RawTensor;
 
 std::vector<float> values_of(const backend::WeightSource& source) {
+  if (source.rows == 0) return {};
   const std::size_t row_bytes = source.format->row_bytes(source.cols), rows = static_cast<std::size_t>(source.rows);
   std::vector<std::byte> stored(rows * row_bytes);
   source.read(0, source.rows, stored);
@@ -26,95 +27,185 @@ std::vector<float> values_of(const backend::WeightSource& source) {
   return values;
 }
 
-// What adapters add to the tensors of a base, as these are stored.
+// What adapters change of the tensors of a base, as these are stored.
 class Terms {
  public:
-  Terms(const Checkpoint& base, const Transformer& model) : base_(base), model_(model), weights_(base) {}
+  Terms(const Checkpoint& base, const Transformer& model)
+      : base_(base), model_(model), names_(model.spec().names), weights_(base) {}
 
-  // Adds all of an adapter whose weights are HeldLowRanks.
+  // Adds all of an adapter whose weights are HeldLowRanks and HeldRowDeltas.
   void add(const Adapter& adapter, double scale);
   // The terms by the name of the tensor.
   std::map<std::string, std::vector<MatrixTerm>>& all() noexcept { return all_; }
+  // Whether a head that is tied to the embedding has to become a tensor of its own.
+  bool unties() const {
+    return model_.spec().tied_head && base_.find(head_tensor()) == nullptr &&
+           (all_.contains(head_tensor()) || all_.contains(embedding_tensor()));
+  }
+  std::string head_tensor() const { return names_.in_file(names_.head + ".weight"); }
+  std::string embedding_tensor() const { return names_.in_file(names_.embedding + ".weight"); }
 
  private:
-  const backend::LowRankSource* take(const Adapter& adapter, std::int64_t place) const {
-    const backend::LowRank* weights = adapter.weights(place);
-    return weights == nullptr ? nullptr : &dynamic_cast<const backend::HeldLowRank&>(*weights).source();
+  using Expand = backend::LowRankSource::Expand;
+  [[noreturn]] void refuse(const std::string& tensor, const std::string& why) const {
+    throw_load_error(ErrorCode::kUnsupported, tensor, "{}: tensor '{}' {}", base_.path, tensor, why);
   }
   void add(const Product& product, const std::vector<BlockWeight>& weights, std::int64_t layer,
            const backend::LowRankSource& source, double scale);
-  void add(const BlockWeight& weight, const std::string& name, bool inputs_first,
-           const backend::LowRankSource::Shrink& shrink, const backend::WeightSource& b, double scale);
+  // `like`: the tensor of the base that has the shape and the format.
+  void add(const BlockWeight& weight, const std::string& file_name, const std::string& like, bool inputs_first,
+           const backend::LowRankSource& source, const Expand& expand, double scale);
+  void add_bias(const BlockWeight& weight, const std::string& file_name, const Expand& expand, double scale);
+  void add_head(const backend::LowRankSource& source, double scale);
+  void add_embedding(const backend::RowDeltaSource& source, double scale);
   void check_plain(const std::string& file_name, const MatrixShape& shape) const;
 
   const Checkpoint& base_;
   const Transformer& model_;
+  const WeightNames& names_;
   CheckpointWeights weights_;
   std::map<std::string, std::vector<MatrixTerm>> all_;
 };
+
+std::size_t at(std::int64_t row, std::int64_t width, std::int64_t column) noexcept {
+  return static_cast<std::size_t>(row * width + column);
+}
 
 // The matrix has to be one tensor of its own format.
 void Terms::check_plain(const std::string& file_name, const MatrixShape& shape) const {
   const auto stored = weights_.open(file_name, shape);
   const bool plain = stored->tensors.size() == 1 && stored->tensors.front()->format == stored->format &&
                      stored->factors.empty() && stored->columns.empty();
-  if (plain) return;
-  throw_load_error(ErrorCode::kUnsupported, file_name,
-                   "{}: tensor '{}' is stored in several tensors: nothing can be merged into it", base_.path,
-                   file_name);
+  if (!plain) refuse(file_name, "is stored in several tensors: nothing can be merged into it");
 }
 
-void Terms::add(const BlockWeight& weight, const std::string& name, bool inputs_first,
-                const backend::LowRankSource::Shrink& shrink, const backend::WeightSource& b, double scale) {
-  const std::string file_name = model_.spec().names.in_file(name);
-  if (weight.experts > 0 || weight.unit_rows) {
-    throw_load_error(ErrorCode::kUnsupported, file_name, "{}: tensor '{}' has {}: nothing can be merged into it",
-                     base_.path, file_name, weight.unit_rows ? "rows that are made unit vectors" : "several experts");
+void Terms::add(const BlockWeight& weight, const std::string& file_name, const std::string& like, bool inputs_first,
+                const backend::LowRankSource& source, const Expand& expand, double scale) {
+  if (weight.experts > 0) refuse(file_name, "has several experts: nothing can be merged into it");
+  if (weight.unit_rows) refuse(file_name, "has rows that are made unit vectors: nothing can be merged into it");
+  const std::int64_t rows = weight.tensor_rows(), cols = weight.cols;
+  check_plain(like, {.rows = rows, .cols = cols, .inputs_first = inputs_first});
+  const std::int64_t stored_cols = inputs_first ? rows : cols;
+  MatrixTerm term;
+  if (!expand.factor.empty()) {
+    std::vector<float>& factors = inputs_first ? term.column_factors : term.row_factors;
+    factors.assign(static_cast<std::size_t>(rows), 1.0f);
+    for (std::int64_t i = 0; i < weight.rows; ++i) {
+      const double factor = expand.factor[static_cast<std::size_t>(i)];
+      factors[static_cast<std::size_t>(tensor_row(weight, i))] = static_cast<float>(1.0 + scale * (factor - 1.0));
+    }
   }
-  const std::int64_t rows = weight.tensor_rows(), cols = weight.cols, rank = shrink.a.rows;
-  check_plain(file_name, {.rows = rows, .cols = cols, .inputs_first = inputs_first});
-  const std::vector<float> a = values_of(shrink.a), expand = values_of(b);
-  const auto factor = static_cast<float>(scale * shrink.scale);
-  const auto at = [](std::int64_t row, std::int64_t width, std::int64_t column) {
-    return static_cast<std::size_t>(row * width + column);
-  };
-  MatrixTerm term{.rank = rank,
-                  .left = std::vector<float>(at(inputs_first ? cols : rows, rank, 0)),
-                  .right = std::vector<float>(at(rank, inputs_first ? rows : cols, 0))};
-  for (std::int64_t r = 0; r < rank; ++r) {
+  const std::vector<float> b = values_of(expand.b);
+  const auto column = [&](std::int64_t j) { return weight.column_turns.place(j, cols); };
+  if (expand.shrink == Expand::kInput) {
+    term.dense.resize(at(rows, cols, 0));
     for (std::int64_t i = 0; i < weight.rows; ++i) {
       const std::int64_t row = tensor_row(weight, i);
-      const float value = factor * expand[at(i, rank, r)];
-      (inputs_first ? term.right[at(r, rows, row)] : term.left[at(row, rank, r)]) = value;
+      for (std::int64_t j = 0; j < cols; ++j) {
+        const std::size_t to = inputs_first ? at(column(j), stored_cols, row) : at(row, stored_cols, column(j));
+        term.dense[to] = static_cast<float>(scale * b[at(i, expand.b.cols, j)]);
+      }
     }
-    for (std::int64_t j = 0; j < cols; ++j) {
-      const std::int64_t column = weight.column_turns.place(j, cols);
-      const float value = a[at(r, shrink.a.cols, j)];
-      (inputs_first ? term.left[at(column, rank, r)] : term.right[at(r, cols, column)]) = value;
+  } else {
+    const auto& shrink = source.shrinks[static_cast<std::size_t>(expand.shrink)];
+    const std::int64_t rank = term.rank = shrink.a.rows;
+    const std::vector<float> a = values_of(shrink.a);
+    const auto factor = static_cast<float>(scale * shrink.scale);
+    term.left.resize(at(inputs_first ? cols : rows, rank, 0));
+    term.right.resize(at(rank, stored_cols, 0));
+    for (std::int64_t r = 0; r < rank; ++r) {
+      for (std::int64_t i = 0; i < weight.rows; ++i) {
+        const std::int64_t row = tensor_row(weight, i);
+        (inputs_first ? term.right[at(r, rows, row)] : term.left[at(row, rank, r)]) = factor * b[at(i, rank, r)];
+      }
+      for (std::int64_t j = 0; j < cols; ++j) {
+        const float value = a[at(r, shrink.a.cols, j)];
+        (inputs_first ? term.left[at(column(j), rank, r)] : term.right[at(r, cols, column(j))]) = value;
+      }
     }
+  }
+  all_[file_name].push_back(std::move(term));
+}
+
+void Terms::add_bias(const BlockWeight& weight, const std::string& file_name, const Expand& expand, double scale) {
+  if (expand.bias.empty()) return;
+  const RawTensor* tensor = base_.find(file_name);
+  if (tensor == nullptr) {
+    throw_load_error(
+        ErrorCode::kUnsupported, file_name,
+        "{}: has no tensor '{}', which an adapter adds to: biases are only merged into those that are there",
+        base_.path, file_name);
+  }
+  if (tensor->shape != Shape{weight.tensor_rows()}) refuse(file_name, "is no vector of the weight's rows");
+  const auto n = static_cast<std::size_t>(weight.tensor_rows());
+  MatrixTerm term{.dense = std::vector<float>(n)};
+  if (expand.replaces_bias) term.column_factors.assign(n, 1.0f);
+  for (std::int64_t i = 0; i < weight.rows; ++i) {
+    const auto row = static_cast<std::size_t>(tensor_row(weight, i));
+    term.dense[row] = static_cast<float>(scale * expand.bias[static_cast<std::size_t>(i)]);
+    if (expand.replaces_bias) term.column_factors[row] = static_cast<float>(1.0 - scale);
   }
   all_[file_name].push_back(std::move(term));
 }
 
 void Terms::add(const Product& product, const std::vector<BlockWeight>& weights, std::int64_t layer,
                 const backend::LowRankSource& source, double scale) {
-  if (!product.row_order.empty() || !product.column_order.empty()) {
-    throw_load_error(ErrorCode::kUnsupported, product.roles.front(),
-                     "{}: {} of layer {} has columns in an order of its own: nothing can be merged into it", base_.path,
-                     product.roles.front(), layer);
-  }
-  for (const auto& expand : source.expands) {
+  for (const Expand& expand : source.expands) {
     const auto found =
         std::ranges::find(weights, product.roles[static_cast<std::size_t>(expand.stacked)], &BlockWeight::role);
     CHECK(found != weights.end());
-    add(*found, WeightLoader::layer_name(found->tensor(), layer), model_.spec().transposed_linears,
-        source.shrinks[static_cast<std::size_t>(expand.shrink)], expand.b, scale);
+    const std::string name = names_.in_file(WeightLoader::layer_name(found->tensor(), layer));
+    if (!product.row_order.empty() || !product.column_order.empty()) {
+      refuse(name, "has columns in an order of its own: nothing can be merged into it");
+    }
+    if (expand.b.rows > 0) add(*found, name, name, model_.spec().transposed_linears, source, expand, scale);
+    add_bias(*found, names_.in_file(WeightLoader::layer_name(found->bias_tensor(), layer)), expand, scale);
   }
+}
+
+void Terms::add_head(const backend::LowRankSource& source, double scale) {
+  const ModelSpec& spec = model_.spec();
+  const BlockWeight head{.role = "output",
+                         .name = names_.head,
+                         .rows = spec.vocab_size,
+                         .cols = spec.embedding_width(),
+                         .unit_rows = spec.unit_head};
+  const std::string like = base_.find(head_tensor()) != nullptr ? head_tensor() : embedding_tensor();
+  for (const Expand& expand : source.expands) {
+    if (expand.b.rows > 0) add(head, head_tensor(), like, false, source, expand, scale);
+    add_bias(head, names_.in_file(head.bias_tensor()), expand, scale);
+  }
+}
+
+void Terms::add_embedding(const backend::RowDeltaSource& source, double scale) {
+  const std::int64_t rows = model_.spec().vocab_size, cols = model_.spec().embedding_width();
+  check_plain(embedding_tensor(), {.rows = rows, .cols = cols});
+  MatrixTerm term;
+  if (source.a.rows > 0) {
+    const std::vector<float> b = values_of(source.b);
+    term.rank = source.a.cols;
+    term.left = values_of(source.a);
+    for (float& value : term.left) value *= static_cast<float>(scale * source.scale);
+    term.right.resize(at(term.rank, cols, 0));
+    for (std::int64_t j = 0; j < cols; ++j) {
+      for (std::int64_t r = 0; r < term.rank; ++r) term.right[at(r, cols, j)] = b[at(j, term.rank, r)];
+    }
+  }
+  if (source.d.rows > 0) {
+    term.dense = values_of(source.d);
+    for (float& value : term.dense) value *= static_cast<float>(scale);
+    term.dense_rows = source.ids;
+  }
+  all_[embedding_tensor()].push_back(std::move(term));
 }
 
 void Terms::add(const Adapter& adapter, double scale) {
   const ModelSpec& spec = model_.spec();
   const WeightLoader files(base_, spec);
+  const auto take = [&](std::int64_t place) {
+    const backend::LowRank* weights = adapter.weights(place);
+    return weights == nullptr ? nullptr : &dynamic_cast<const backend::HeldLowRank&>(*weights).source();
+  };
   for (std::size_t i = 0; i < spec.layers.size(); ++i) {
     const auto layer = static_cast<std::int64_t>(i);
     const HasTensor has = [&](const std::string& pattern) {
@@ -124,28 +215,16 @@ void Terms::add(const Adapter& adapter, double scale) {
     for (std::size_t b = 0; b < spec.layers[i].blocks.size(); ++b) {
       const std::vector<BlockWeight> weights = block_weights(spec.layers[i].blocks[b], spec, has);
       for (const Product* product : model_.layers().products(layer, b)) {
-        if (const auto* source = take(adapter, product->place)) add(*product, weights, layer, *source, scale);
+        if (const auto* source = take(product->place)) add(*product, weights, layer, *source, scale);
       }
     }
   }
-  for (std::int64_t place = 0; place < kLayerPlaces; ++place) {
-    const backend::LowRankSource* source = take(adapter, place);
-    if (source == nullptr) continue;
-    if (place != kHeadPlace) {
-      throw_load_error(ErrorCode::kUnsupported, "lora", "{}: an adapter of its embedding cannot be merged", base_.path);
-    }
-    const BlockWeight head{.role = "output",
-                           .name = spec.names.head,
-                           .rows = spec.vocab_size,
-                           .cols = spec.embedding_width(),
-                           .unit_rows = spec.unit_head};
-    const std::string tensor = head.tensor(), embedding = spec.names.embedding + ".weight";
-    const bool own = base_.find(spec.names.in_file(tensor)) != nullptr;
-    add(head, own ? tensor : embedding, false, source->shrinks.front(), source->expands.front().b, scale);
-    if (own) continue;
-    auto terms = all_.extract(spec.names.in_file(embedding));
-    auto& of_head = all_[spec.names.in_file(tensor)];
-    std::ranges::move(terms.mapped(), std::back_inserter(of_head));
+  if (const backend::LowRank* rows = adapter.weights(kEmbeddingPlace)) {
+    add_embedding(dynamic_cast<const backend::HeldRowDelta&>(*rows).source(), scale);
+  }
+  if (const auto* source = take(kHeadPlace)) add_head(*source, scale);
+  for (const std::int64_t place : {kProjectInPlace, kProjectOutPlace}) {
+    if (take(place) != nullptr) refuse(names_.project_in, "and what it belongs to take no adapter here");
   }
 }
 
@@ -186,8 +265,7 @@ Merged merge_adapters(Env& env, Checkpoint& base, std::unique_ptr<backend::Backe
   const auto error = std::make_shared<RoundingError>();
   Merged merged{.adapters = std::ssize(adapters), .tensors = std::ssize(terms.all()), .error = error};
   const WeightNames& names = shapes.model().spec().names;
-  const std::string head = names.in_file(names.head + ".weight");
-  const bool untied = terms.all().contains(head) && base.find(head) == nullptr;
+  const bool untied = terms.unties();
   std::vector<RawTensor> before = base.tensors;
   if (untied) untie_head(base, names);
   std::vector<std::unique_ptr<RandomAccessFile>> made;
