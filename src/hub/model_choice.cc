@@ -214,6 +214,27 @@ Error nothing_usable(const std::string& where, Files files) {
       where, found.empty() ? fmt::format(" among {} files", files.size()) : ", only " + found);
 }
 
+Result<ModelChoice> choose_adapter(const std::string& where, Files files) {
+  using Format = ModelChoice::Format;
+  ModelChoice choice;
+  for (const auto& [name, format] : {std::pair<std::string_view, Format>{"adapter_model.bin", Format::kTorch},
+                                     {"adapter_model.safetensors", Format::kSafetensors}}) {
+    if (find_file(files, name) == nullptr) continue;
+    choice.format = format;
+    choice.weights = {std::string(name)};
+  }
+  if (choice.weights.empty() || find_file(files, kAdapterConfig) == nullptr) {
+    return make_error(ErrorCode::kUnsupported, "lora",
+                      "{}: no PEFT adapter: it has {} and adapter_model.safetensors or adapter_model.bin", where,
+                      kAdapterConfig);
+  }
+  choice.metadata.emplace_back(kAdapterConfig);
+  for (const RepositoryFile& file : files) {
+    if (is_companion(file) || is_readme(file)) choice.metadata.push_back(file.name);
+  }
+  return choice;
+}
+
 }  // namespace
 
 Error adapter_alone(const std::string& where) {
@@ -264,6 +285,7 @@ Result<ModelChoice> choose_model(const std::string& where, Files files, const st
                                  const ReadFile& read) {
   const std::vector<GgufModel> models = gguf_models(files);
   const std::string wanted = lower_case(selector);
+  if (wanted == kAdapterSelector) return choose_adapter(where, files);
   const bool by_container = wanted == "safetensors" || wanted == "torch";
   if (!selector.empty() && !by_container) return select_gguf(where, files, models, selector);
   const WeightContainer* container = find_container(files, wanted);

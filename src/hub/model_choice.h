@@ -27,7 +27,7 @@ using ReadFile = std::function<Result<std::string>(const RepositoryFile&)>;
 // Chooses the model among `files` that `selector` names: a quantization, a file's name, or empty for the best one.
 // `where` names the repository in messages; `read` is only called for the index of shards. The preference is quantized
 // GGUF, safetensors, GGUF in full precision, and last torch's files (.bin, .pt), whose code is never executed; the
-// selectors "safetensors" and "torch" request these. Other files that can contain code (.h5, .py ...) are never chosen:
+// selectors "safetensors" and "torch" request these, and kAdapterSelector the files of a PEFT adapter. Other files that can contain code (.h5, .py ...) are never chosen:
 // kUnsupported if there is nothing else. kNotFound lists what there is.
 Result<ModelChoice> choose_model(const std::string& where, std::span<const RepositoryFile> files,
                                  const std::string& selector, const ReadFile& read);
@@ -49,7 +49,7 @@ const checkpoint::WeightContainer* find_container(std::span<const RepositoryFile
 
 // PEFT's file besides the weights of a LoRA adapter, and the error for a repository or directory that has only an
 // adapter.
-inline constexpr std::string_view kAdapterConfig = "adapter_config.json";
+inline constexpr std::string_view kAdapterConfig = "adapter_config.json", kAdapterSelector = "adapter";
 Error adapter_alone(const std::string& where);
 
 // Limit of the index of shards in bytes.

@@ -66,6 +66,19 @@ TEST(ModelChoice, AnAdapterAloneIsNoModel) {
             ModelChoice::Format::kSafetensors);
 }
 
+TEST(ModelChoice, AnAdapterIsChosenAsOne) {
+  const auto chosen = choose({"README.md", "adapter_config.json", "adapter_model.bin", "adapter_model.safetensors",
+                              "chat_template.jinja", "optimizer.pt", "tokenizer.json"},
+                             "adapter");
+  EXPECT_EQ(chosen->weights, std::vector<std::string>{"adapter_model.safetensors"});
+  EXPECT_EQ(chosen->metadata,
+            (std::vector<std::string>{"adapter_config.json", "README.md", "chat_template.jinja", "tokenizer.json"}));
+  EXPECT_EQ(chosen->entry, "");
+  EXPECT_EQ(choose({"adapter_config.json", "adapter_model.bin"}, "adapter")->format, ModelChoice::Format::kTorch);
+  EXPECT_NE(message(choose({"config.json", "model.safetensors"}, "adapter")).find("no PEFT adapter"),
+            std::string::npos);
+}
+
 TEST(ModelChoice, TakesAFileThatSaysHowWeightsAreQuantized) {
   EXPECT_EQ(choose({"config.json", "model.safetensors", "quantize_config.json", "quant_log.csv"})->metadata,
             (std::vector<std::string>{"config.json", "quantize_config.json"}));

@@ -222,3 +222,23 @@ def test_links_out_of_the_cache_are_not_followed(hub, tiny, fails, cache, tmp_pa
     (cache / REPOSITORY / "blobs").symlink_to(outside)
     assert "a link out of the cache" in fails(1, "pull", "org/tiny")
     assert not list(outside.iterdir())
+
+
+def test_an_adapter_is_fetched_when_a_flag_names_it(hub, millrace, cache):
+    golden = pathlib.Path(__file__).resolve().parents[1] / "golden"
+    folder = golden / "adapters" / "llama_q_v"
+    base = golden / (folder / "base").read_text().strip()
+    wanted = {name: (folder / name).read_bytes() for name in ("adapter_config.json", "adapter_model.safetensors")}
+    hub.add("org/q_v", wanted | {"optimizer.pt": b"x", "README.md": b"# An adapter\n"})
+    small = ("--prompt-tokens", 4, "--output-tokens", 2, "--runs", 1, "--warmup", 0)
+    for options in ((), ("--offline",)):
+        millrace("bench", "latency", base, "--lora", "x=org/q_v", *small, *options)
+    snapshot = cache / "models--org--q_v" / "snapshots" / COMMIT
+    assert {p.name for p in snapshot.iterdir()} == {*wanted, "README.md"}
+    assert millrace("pull", "org/q_v:adapter").out == f"{snapshot}\n"
+
+
+def test_what_is_no_adapter_is_not_fetched_as_one(hub, tiny, fails):
+    base = pathlib.Path(__file__).resolve().parents[1] / "golden" / "tiny" / "llama"
+    assert "no PEFT adapter" in fails(3, "bench", "latency", base, "--lora", "x=org/tiny")
+    assert not hub.downloads(".gguf")
