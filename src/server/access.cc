@@ -56,6 +56,26 @@ std::optional<unsigned> scopes_of(std::string_view list) {
   return scopes;
 }
 
+AdapterNames names_of(std::string_view list) {
+  std::vector<std::string> names;
+  for (std::size_t at = 0; at < list.size();) {
+    const std::size_t end = std::min(list.find(',', at), list.size());
+    if (end > at) names.emplace_back(list.substr(at, end - at));
+    at = end + 1;
+  }
+  return std::make_shared<const std::vector<std::string>>(std::move(names));
+}
+
+// Adapters that are among both.
+AdapterNames common(const AdapterNames& a, const AdapterNames& b) {
+  if (a == nullptr || b == nullptr) return a == nullptr ? b : a;
+  std::vector<std::string> both;
+  for (const std::string& name : *a) {
+    if (std::ranges::find(*b, name) != b->end()) both.push_back(name);
+  }
+  return std::make_shared<const std::vector<std::string>>(std::move(both));
+}
+
 // All of it whatever differs first.
 bool equal(const Sha256Digest& a, const Sha256Digest& b) noexcept {
   std::uint8_t differs = 0;
@@ -106,7 +126,7 @@ std::uint32_t Access::tenant_of(std::string_view name) {
 
 Result<void> Access::read(std::string_view key_file) {
   const std::uint32_t everybody = tenant_of("default");
-  for (const std::string& key : plain_) keys_.push_back({digest_of(key), everybody, kEverything});
+  for (const std::string& key : plain_) keys_.push_back({digest_of(key), everybody, kEverything, nullptr});
   int number = 0;
   for (std::size_t at = 0; at < key_file.size();) {
     const std::size_t end = std::min(key_file.find('\n', at), key_file.size());
@@ -118,7 +138,7 @@ Result<void> Access::read(std::string_view key_file) {
       return make_error(ErrorCode::kInvalidArgument, "api-key-file", "line {}: {}", number, what);
     };
     if (words[0].size() < 8) return wrong("a key has at least 8 characters");
-    Key key{digest_of(words[0]), everybody, static_cast<unsigned>(Scope::kInfer)};
+    Key key{digest_of(words[0]), everybody, static_cast<unsigned>(Scope::kInfer), nullptr};
     TenantQuota quota;
     for (std::size_t w = 1; w < words.size(); ++w) {
       const std::size_t mark = words[w].find('=');
@@ -131,6 +151,8 @@ Result<void> Access::read(std::string_view key_file) {
         key.tenant = tenant_of(value);
       } else if (name == "scopes" && scopes_of(value)) {
         key.scopes = *scopes_of(value);
+      } else if (name == "adapters" && mark != std::string_view::npos) {
+        key.adapters = names_of(value);
       } else if (name == "rpm" && is_count) {
         quota.requests_per_minute = count;
       } else if (name == "tpm" && is_count) {
@@ -138,7 +160,10 @@ Result<void> Access::read(std::string_view key_file) {
       } else if (name == "concurrent" && is_count) {
         quota.concurrent = count;
       } else {
-        return wrong("expected tenant=NAME, scopes=infer,admin,metrics, rpm=N, tpm=N or concurrent=N after the key");
+        return wrong(
+            "expected tenant=NAME, scopes=infer,admin,metrics, adapters=NAME,..., rpm=N, tpm=N or concurrent=N after "
+            "the "
+            "key");
       }
     }
     Tenant& tenant = tenants_[key.tenant];
@@ -150,8 +175,8 @@ Result<void> Access::read(std::string_view key_file) {
   return {};
 }
 
-Caller Access::caller_of(std::uint32_t tenant, unsigned scopes) const {
-  return {tenants_[tenant].name, tenant, tenants_[tenant].salt, scopes};
+Caller Access::caller_of(std::uint32_t tenant, unsigned scopes, AdapterNames adapters) const {
+  return {tenants_[tenant].name, tenant, tenants_[tenant].salt, scopes, std::move(adapters)};
 }
 
 std::optional<Access::Key> Access::find(std::string_view shown) const {
@@ -176,6 +201,7 @@ Result<Caller> Access::caller(std::span<const std::string_view> shown, const std
     }
     if (found) {
       found->scopes &= key->scopes;
+      found->adapters = common(found->adapters, key->adapters);
     } else {
       found = key;
     }
@@ -184,7 +210,7 @@ Result<Caller> Access::caller(std::span<const std::string_view> shown, const std
   const auto attempts = failed_attempts_.find(peer);
   if (attempts != failed_attempts_.end() && milliseconds_between(attempts->second.since, now) > kMinuteMs)
     failed_attempts_.erase(attempts);
-  if (found) return caller_of(found->tenant, found->scopes);
+  if (found) return caller_of(found->tenant, found->scopes, found->adapters);
   FailedAttempts& mine = failed_attempts_[peer];
   if (mine.failed++ == 0) mine.since = now;
   rejection = mine.failed > kMaxFailedAttempts

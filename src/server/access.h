@@ -29,9 +29,10 @@ struct TenantQuota {
 class Access {
  public:
   // `key_file` is the text of a key file, which has lines of
-  // `KEY [tenant=NAME] [scopes=infer,admin,metrics] [rpm=N] [tpm=N] [concurrent=N]`; # begins a comment. A key has at
-  // least 8 bytes; without scopes it may infer; without a tenant it belongs to "default". Limits of 0 change nothing;
-  // of several lines of a tenant the last limit counts. `plain_keys` (of the environment or a flag) may do everything.
+  // `KEY [tenant=NAME] [scopes=infer,admin,metrics] [adapters=NAME,...] [rpm=N] [tpm=N] [concurrent=N]`; # begins a
+  // comment. A key has at least 8 bytes; without scopes it may infer; without adapters it may use all of them, and with
+  // an empty list none; without a tenant it belongs to "default". Limits of 0 change nothing; of several lines of a
+  // tenant the last limit counts. `plain_keys` (of the environment or a flag) may do everything.
   // `secret` is what the salts of tenants are derived from. kInvalidArgument for api-key-file, naming the line, never
   // the key.
   static Result<Access> load(std::string_view key_file, const std::vector<std::string>& plain_keys,
@@ -52,9 +53,9 @@ class Access {
   // Whether requests must show a key. A reload does not change this.
   bool has_keys() const noexcept { return has_keys_; }
   // The caller that shows these keys. Each key must be known, and all must belong to one tenant; the caller has the
-  // scopes that all of them have. Where has_keys() is false, every caller has all scopes. On failure sets `rejection`,
-  // and the returned Error is empty: 401, or 429 where the address `peer` has failed more than 20 times within a
-  // minute. A right key is always admitted. Takes O(keys) comparisons, whose time does not depend on the keys'
+  // scopes and adapters that all of them have. Where has_keys() is false, every caller has all scopes. On failure sets
+  // `rejection`, and the returned Error is empty: 401, or 429 where the address `peer` has failed more than 20 times
+  // within a minute. A right key is always admitted. Takes O(keys) comparisons, whose time does not depend on the keys'
   // contents.
   Result<Caller> caller(std::span<const std::string_view> shown, const std::string& peer, TimePoint now,
                         ApiError& rejection) const;
@@ -75,6 +76,7 @@ class Access {
     Sha256Digest digest;
     std::uint32_t tenant;
     unsigned scopes;
+    AdapterNames adapters;
   };
   struct Tenant {
     std::string name, salt;
@@ -90,7 +92,7 @@ class Access {
     TimePoint since{};
   };
   Access() = default;
-  Caller caller_of(std::uint32_t tenant, unsigned scopes) const;
+  Caller caller_of(std::uint32_t tenant, unsigned scopes, AdapterNames adapters = nullptr) const;
   std::optional<Key> find(std::string_view shown) const;
   static void refill(Tenant& tenant, TimePoint now);
 

@@ -60,8 +60,8 @@ void ServeFlags::declare_access(CLI::App& app) {
          "API key with all scopes; other users of this machine can read it here, so prefer the environment variable")
       ->envname("MILLRACE_API_KEY");
   app.add_option("--api-key-file", api_key_file,
-                 "File of API keys, one per line: KEY [tenant=NAME] [scopes=infer,admin,metrics] [rpm=N] [tpm=N] "
-                 "[concurrent=N]; reloaded on SIGHUP")
+                 "File of API keys, one per line: KEY [tenant=NAME] [scopes=infer,admin,metrics] "
+                 "[adapters=NAME,...] [rpm=N] [tpm=N] [concurrent=N]; reloaded on SIGHUP")
       ->type_name("FILE");
   app.add_flag("--insecure-no-auth", insecure_no_auth, "Allow requests from other machines without any API key");
   app.add_flag("--open-metrics", open_metrics, "Serve /metrics without an API key");
