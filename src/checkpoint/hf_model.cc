@@ -59,20 +59,6 @@ chat::ChatTemplateSet template_files(Env& env, const std::string& directory) {
   return templates;
 }
 
-// The first place that has any template wins with all of its own, as in Transformers 5.
-chat::ChatTemplateSet read_chat_templates(Env& env, const std::string& directory, const std::string& tokenizer_config) {
-  if (auto files = template_files(env, directory); !files.empty()) return files;
-  const std::string own_file = directory + "/chat_template.json";
-  if (const auto text = read_optional_file(env, own_file, kMaxConfigBytes)) {
-    const nlohmann::json json = parse_json_object(own_file, *text);
-    if (auto found = templates_of(JsonFields(own_file, json)); !found.empty()) return found;
-  }
-  if (tokenizer_config.empty()) return {};
-  const std::string file = directory + "/tokenizer_config.json";
-  const nlohmann::json json = parse_json_object(file, tokenizer_config);
-  return templates_of(JsonFields(file, json));
-}
-
 // tokenizer.model, tiktoken.model, tokenizer.jsonl, or the first file named *.tiktoken.
 std::string read_vocabulary(Env& env, const std::string& directory) {
   std::vector<std::string> names = {"tokenizer.model", "tiktoken.model", "tokenizer.jsonl"};
@@ -155,6 +141,19 @@ std::unique_ptr<Checkpoint> open(Env& env, const std::string& directory, Tokeniz
 }
 
 }  // namespace
+
+chat::ChatTemplateSet read_chat_templates(Env& env, const std::string& directory, const std::string& tokenizer_config) {
+  if (auto files = template_files(env, directory); !files.empty()) return files;
+  const std::string own_file = directory + "/chat_template.json";
+  if (const auto text = read_optional_file(env, own_file, kMaxConfigBytes)) {
+    const nlohmann::json json = parse_json_object(own_file, *text);
+    if (auto found = templates_of(JsonFields(own_file, json)); !found.empty()) return found;
+  }
+  if (tokenizer_config.empty()) return {};
+  const std::string file = directory + "/tokenizer_config.json";
+  const nlohmann::json json = parse_json_object(file, tokenizer_config);
+  return templates_of(JsonFields(file, json));
+}
 
 Result<std::unique_ptr<Checkpoint>> read_huggingface(Env& env, const std::string& directory,
                                                      TokenizerFiles* tokenizer_out) {

@@ -12,9 +12,22 @@ const std::vector<std::string>& adapter_types() {
   return types;
 }
 
+const std::vector<std::string>& full_modes() {
+  static const std::vector<std::string> modes = {"queue", "reject"};
+  return modes;
+}
+
+const std::vector<std::string>& waiting_modes() {
+  static const std::vector<std::string> modes = {"finish", "reject"};
+  return modes;
+}
+
 Result<void> AdapterConfig::validate() const {
   if (auto fine = first_failure({one_of("lora-dtype", type, adapter_types()),
-                                 between<std::int64_t>("max-lora-rank", max_lora_rank, 1, kMaxLoraRank)});
+                                 between<std::int64_t>("max-lora-rank", max_lora_rank, 1, kMaxLoraRank),
+                                 between<std::int64_t>("max-loras", max_loras, 0, kMaxLoras),
+                                 one_of("lora-full", lora_full, full_modes()),
+                                 one_of("lora-unload-waiting", lora_unload_waiting, waiting_modes())});
       !fine) {
     return fine;
   }
@@ -22,6 +35,11 @@ Result<void> AdapterConfig::validate() const {
     return make_error(ErrorCode::kInvalidArgument, "lora-merge",
                       "lora-merge goes with one --lora and no --lora-dir: {} of --lora{} found", lora.size(),
                       lora_dir.empty() ? "" : " and --lora-dir");
+  }
+  if (max_loras > 0 && std::ssize(lora) > max_loras) {
+    return make_error(ErrorCode::kInvalidArgument, "max-loras",
+                      "max-loras is {}, less than the {} adapters that lora names, which stay in memory", max_loras,
+                      lora.size());
   }
   std::set<std::string> names;
   for (const NamedAdapter& adapter : lora) {
@@ -46,6 +64,14 @@ void AdapterConfig::merge_into(ModelConfig& model) {
   model.merged_lora = lora.front().path;
   lora.clear();
   merge = false;
+}
+
+model::AdapterStore::Config AdapterConfig::store() const {
+  return {
+      .limits = {.count = max_loras, .bytes = lora_memory},
+      .when_full = lora_full == "reject" ? model::WhenFull::kReject : model::WhenFull::kQueue,
+      .waiting = lora_unload_waiting == "reject" ? model::WaitingRequests::kReject : model::WaitingRequests::kFinish,
+      .directory = lora_dir};
 }
 
 Result<NamedAdapter> parse_named_adapter(std::string_view flag, const std::string& text) {

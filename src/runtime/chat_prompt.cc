@@ -18,12 +18,16 @@ std::int64_t unix_time_now() {
 
 std::shared_ptr<const chat::ChatFormat> load_chat_format(const checkpoint::Checkpoint& checkpoint) {
   if (checkpoint.chat_templates.empty()) return nullptr;
-  const text::Tokenizer& tokenizer = *checkpoint.tokenizer;
+  return load_chat_format(checkpoint.chat_templates, *checkpoint.tokenizer);
+}
+
+std::shared_ptr<const chat::ChatFormat> load_chat_format(const chat::ChatTemplateSet& templates,
+                                                         const text::Tokenizer& tokenizer) {
   const auto special = [&](std::optional<text::TokenId> id) {
     return id ? std::string(tokenizer.token_text(*id)) : "";
   };
   const chat::TemplateContext context{.bos_token = special(tokenizer.bos()), .eos_token = special(tokenizer.eos())};
-  return chat::ChatFormat::load(checkpoint.chat_templates, context).or_throw();
+  return chat::ChatFormat::load(templates, context).or_throw();
 }
 
 Result<std::vector<text::TextPiece>> render_chat(const chat::ChatFormat& format, nlohmann::ordered_json request) {

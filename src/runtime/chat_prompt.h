@@ -13,6 +13,9 @@ namespace millrace::runtime {
 // (kBadFile) if a template does not work.
 std::shared_ptr<const chat::ChatFormat> load_chat_format(const checkpoint::Checkpoint& checkpoint);
 
+std::shared_ptr<const chat::ChatFormat> load_chat_format(const chat::ChatTemplateSet& templates,
+                                                         const text::Tokenizer& tokenizer);
+
 // Renders a request, in the form of ChatFormat::render(), with the model's template. Tool definitions and tool calls
 // that the template does not support are first written into the messages as text. Returns the template's error.
 // Thread-safe.

@@ -6,7 +6,9 @@
 #include "base/readable_bytes.h"
 #include "engine/turn_executor.h"
 #include "kv/window_budget.h"
+#include "model/adapters/load_adapter.h"
 #include "model/computation_key.h"
+#include "runtime/adapter_text.h"
 #include "runtime/build_name.h"
 #include "runtime/cache_directory.h"
 #include "runtime/step_meter.h"
@@ -106,15 +108,19 @@ void log_memory(const std::string& name, const LoadedModel& loaded, const Servin
 
 }  // namespace
 
-// Reads the model's adapters; the first that fails ends it.
+// Reads the adapters that the configuration names; the first that fails ends it.
 std::shared_ptr<model::AdapterStore> load_adapters(const LoadedModel& loaded, const AdapterConfig& config) {
   if (config.merge) {
     throw_load_error(ErrorCode::kUnsupported, "lora-merge", "lora-merge: nothing merges adapters here");
   }
-  auto store = std::make_shared<model::AdapterStore>(
-      model::AdapterLoader(*loaded.checkpoint, *loaded.transformer, *loaded.backend), config.options(),
-      config.lora_dir);
-  for (const NamedAdapter& named : config.lora) store->load(Env::system(), named.name, named.path).or_throw();
+  model::AdapterLoader loader(*loaded.checkpoint, *loaded.transformer, *loaded.backend);
+  const auto read = [&loaded, loader, config](const std::string& directory) {
+    model::AdapterContent content{loader.load(Env::system(), directory, config.options())};
+    if (!config.lora_ignore_template) content.chat = adapter_chat_format(loaded, directory);
+    return content;
+  };
+  auto store = std::make_shared<model::AdapterStore>(Env::system(), read, config.store());
+  for (const NamedAdapter& named : config.lora) store->load_pinned(named.name, named.path).or_throw();
   return store;
 }
 

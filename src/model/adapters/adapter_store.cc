@@ -1,45 +1,171 @@
 #include "model/adapters/adapter_store.h"
 
 #include <algorithm>
-#include <filesystem>
-#include <system_error>
-
-#include "base/log.h"
-#include "base/readable_bytes.h"
 
 namespace millrace::model {
+namespace {
 
-Result<std::shared_ptr<const Adapter>> AdapterStore::load(Env& env, const std::string& name,
-                                                          const std::string& directory) try {
-  const TimePoint start = env.now();
-  auto adapter = loader_.load(env, directory, options_);
-  set_->put(name, directory, adapter);
-  const AdapterSummary& summary = adapter->summary();
-  log::info("adapter {}: {}: rank {} for {} weights, {} as {} (error {:.1e}), loaded in {:.0f} ms", name, directory,
-            summary.rank, summary.modules, readable_bytes(static_cast<double>(adapter->bytes())), summary.type,
-            summary.error, milliseconds_between(start, env.now()));
-  return adapter;
+// So many requests whose adapters are in memory may pass one that waits for room; then they wait too, so that its turn
+// comes.
+constexpr int kOvertakes = 64;
+
+AdapterCard card_of(const AdapterVersion& version) {
+  return {.name = version.name,
+          .path = version.path,
+          .generation = version.generation,
+          .pinned = version.pinned,
+          .resident = version.adapter != nullptr,
+          .used = version.uses > 0,
+          .summary = version.summary,
+          .bytes = version.bytes};
+}
+
+}  // namespace
+
+Result<void> AdapterStore::load_pinned(const std::string& name, const std::string& directory) try {
+  const auto version = std::make_shared<AdapterVersion>(name, directory);
+  AdapterContent content = timed_read(*version);
+  const std::lock_guard lock(mutex_);
+  version->pinned = true;
+  const auto room = residency_.make_room(*version, content.adapter->bytes(), true, {});
+  if (room != AdapterResidency::Room::kFree) {
+    Error error = no_room(*version, room, true);
+    error.code = ErrorCode::kInvalidArgument;
+    return error;
+  }
+  residency_.add(version, std::move(content));
+  give_name(version);
+  return {};
 } catch (const LoadError& failure) {
   return failure.error();
 }
 
-Result<std::shared_ptr<const Adapter>> AdapterStore::load_inside(Env& env, const std::string& name,
-                                                                 const std::string& path) {
-  namespace fs = std::filesystem;
-  if (directory_.empty()) {
-    return make_error(ErrorCode::kUnsupported, "lora_path",
-                      "adapters are loaded while the server runs only from the directory that it was started with: "
-                      "--lora-dir");
+void AdapterStore::load(const std::string& name, const std::string& path, const LoadOptions& options, Loaded then) {
+  auto inside = directory_.inside(path);
+  if (!inside) return then(inside.error());
+  const auto taken = [this, name, options]() -> Result<void> {
+    if (options.replace || !names_.contains(name)) return {};
+    return make_error(ErrorCode::kInvalidArgument, "lora_name",
+                      "an adapter named {} is loaded: load_inplace replaces it", name);
+  };
+  const auto ask = std::make_shared<Ask>();
+  const auto version = std::make_shared<AdapterVersion>(name, *inside);
+  version->pinned = options.pinned;
+  ask->wanted = {version};
+  ask->replaces = options.replace;
+  ask->arrived = [this, version, taken] {
+    auto fine = taken();
+    if (fine) give_name(version);
+    return fine;
+  };
+  ask->then = [this, version, then](Result<Leases> leases) {
+    if (!leases) return then(leases.error());
+    Lock lock(mutex_);
+    AdapterCard card = card_of(*version);
+    lock.unlock();
+    then(std::move(card));
+  };
+  Lock lock(mutex_);
+  auto fine = taken();
+  if (fine && !stopping_) return begin(ask);
+  lock.unlock();
+  then(fine ? adapters_stopped() : fine.error());
+}
+
+bool AdapterStore::remove(const std::string& name) {
+  Lock lock(mutex_);
+  const auto found = names_.find(name);
+  if (found == names_.end()) return false;
+  const AdapterRef version = found->second;
+  names_.erase(found);
+  residency_.retire(version);
+  if (config_.waiting == WaitingRequests::kReject) {
+    std::erase_if(rejected_, [](const auto& one) { return one.expired(); });
+    rejected_.push_back(version);
+    for (const auto& ask : asks_) {
+      if (!ask->arrived && std::ranges::find(ask->wanted, version) != ask->wanted.end()) ask->withdrawn = true;
+    }
   }
-  std::error_code failure;
-  const fs::path inside = fs::canonical(directory_, failure);
-  const fs::path found = failure ? fs::path() : fs::canonical(inside / path, failure);
-  const auto outside = std::mismatch(inside.begin(), inside.end(), found.begin(), found.end()).first != inside.end();
-  if (path.find('\0') != std::string::npos || failure || outside || found == inside) {
-    return make_error(failure ? ErrorCode::kNotFound : ErrorCode::kInvalidArgument, "lora_path",
-                      "lora_path names no directory inside that of --lora-dir");
+  shared_->changed = true;
+  shared_->wake.notify_all();
+  const auto gone = thread_.joinable() ? std::vector<std::shared_ptr<const Adapter>>() : residency_.take_gone();
+  lock.unlock();
+  return true;
+}
+
+bool AdapterStore::knows(const std::string& name) const {
+  const std::lock_guard lock(mutex_);
+  return names_.contains(name);
+}
+
+AdapterRef AdapterStore::find(const std::string& name) {
+  Lock lock(mutex_);
+  if (const auto found = names_.find(name); found != names_.end()) return found->second;
+  lock.unlock();
+  const auto path = directory_.find(name);
+  if (!path) return nullptr;
+  lock.lock();
+  AdapterRef& version = names_[name];  // another thread may have found it too
+  if (version == nullptr) {
+    version = std::make_shared<AdapterVersion>(name, *path);
+    version->named = true;
   }
-  return load(env, name, found);
+  return version;
+}
+
+std::shared_ptr<const chat::ChatFormat> AdapterStore::chat(const AdapterRef& version) const {
+  const std::lock_guard lock(mutex_);
+  return version->chat;
+}
+
+bool AdapterStore::rejected(const AdapterRef& version) const {
+  const std::lock_guard lock(mutex_);
+  return std::ranges::any_of(rejected_, [&](const auto& one) { return one.lock() == version; });
+}
+
+std::optional<Result<AdapterStore::Leases>> AdapterStore::acquire(std::vector<AdapterRef> wanted, Then then,
+                                                                  std::function<bool()> abandoned) {
+  const std::lock_guard lock(mutex_);
+  if (stopping_) return Result<Leases>(adapters_stopped());
+  bool all = true;
+  for (const AdapterRef& version : wanted) {
+    version->adapter != nullptr ? ++hits_ : ++misses_;
+    all = all && version->adapter != nullptr;
+  }
+  if (all && (!shared_->waiting || ++overtaken_ <= kOvertakes)) {
+    Leases leases;
+    for (const AdapterRef& version : wanted) leases.push_back(lease(version));
+    return leases;
+  }
+  auto ask = std::make_shared<Ask>();
+  ask->wanted = std::move(wanted);
+  ask->then = std::move(then);
+  ask->abandoned = std::move(abandoned);
+  begin(std::move(ask));
+  return std::nullopt;
+}
+
+std::vector<AdapterCard> AdapterStore::list() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<AdapterCard> cards;
+  for (const auto& [name, version] : names_) {
+    if (version->key.empty()) continue;
+    cards.push_back(card_of(*version));
+    cards.back().waited_for = std::ranges::any_of(
+        asks_, [&](const auto& ask) { return std::ranges::find(ask->wanted, version) != ask->wanted.end(); });
+  }
+  return cards;
+}
+
+AdapterFigures AdapterStore::figures() const {
+  const std::lock_guard lock(mutex_);
+  return {.limit = config_.limits.count,
+          .resident = residency_.count(),
+          .bytes = residency_.bytes(),
+          .loads = residency_.loads(),
+          .evictions = residency_.evictions(),
+          .hits = hits_,
+          .misses = misses_};
 }
 
 }  // namespace millrace::model

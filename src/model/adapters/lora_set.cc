@@ -29,10 +29,15 @@ std::vector<LoraSet::Entry> LoraSet::list() const {
   return all;
 }
 
-void LoraSet::put(const std::string& name, const std::string& path, std::shared_ptr<const Adapter> adapter) {
+void LoraSet::add(const std::shared_ptr<const Adapter>& adapter) {
   const std::lock_guard lock(mutex_);
   std::erase_if(living_, [](const auto& one) { return one.second.expired(); });
   living_.emplace(adapter->id(), adapter);
+}
+
+void LoraSet::put(const std::string& name, const std::string& path, std::shared_ptr<const Adapter> adapter) {
+  add(adapter);
+  const std::lock_guard lock(mutex_);
   named_.insert_or_assign(name, Entry{name, path, std::move(adapter)});
 }
 

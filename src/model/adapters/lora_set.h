@@ -12,8 +12,8 @@
 
 namespace millrace::model {
 
-// The adapters of one model by name. Requests keep the one that they found: a replaced or removed adapter lives until
-// the last of them has ended, while new requests get the new one. All threads.
+// The adapters of one model that are in memory, those with a name by name. Requests keep the one that they found: a
+// replaced or removed adapter lives until the last of them has ended, while new requests get the new one. All threads.
 class LoraSet {
  public:
   struct Entry {
@@ -30,7 +30,9 @@ class LoraSet {
   // By name, sorted.
   std::vector<Entry> list() const;
 
-  // Adds it, in place of another one of that name.
+  // Adds it without a name.
+  void add(const std::shared_ptr<const Adapter>& adapter);
+  // Adds it if it is new, and gives it the name, in place of another one of that name.
   void put(const std::string& name, const std::string& path, std::shared_ptr<const Adapter> adapter);
   bool remove(const std::string& name);  // false: there is none of that name
 

@@ -1,0 +1,218 @@
+#include "model/adapters/adapter_store.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "base/readable_bytes.h"
+#include "base/thread_name.h"
+
+// The thread of a store, what waits for it, and leases.
+
+namespace millrace::model {
+namespace {
+
+Error removed_error(const std::string& name) {
+  return make_error(ErrorCode::kNotFound, "lora_name", "the adapter {} was unloaded", name);
+}
+
+}  // namespace
+
+// With the lock.
+void AdapterStore::begin(std::shared_ptr<Ask> ask) {
+  asks_.push_back(std::move(ask));
+  if (!thread_.joinable()) {
+    shared_->watching = true;
+    thread_ = std::thread([this] {
+      name_thread("adapters");
+      run();
+    });
+  }
+  shared_->changed = true;
+  shared_->wake.notify_all();
+}
+
+void AdapterStore::run() {
+  Lock lock(mutex_);
+  while (!stopping_) {
+    shared_->wake.wait(lock, [this] { return shared_->changed || stopping_; });
+    shared_->changed = false;
+    clear_gone(lock);
+    end_withdrawn(lock);
+    while (!stopping_ && !asks_.empty() && serve(lock)) clear_gone(lock);
+  }
+  while (!asks_.empty()) end(lock, asks_.front(), adapters_stopped());
+  clear_gone(lock);
+}
+
+// Serves the first ask. False where it has to wait for room.
+bool AdapterStore::serve(Lock& lock) {
+  const std::shared_ptr<Ask> ask = asks_.front();
+  shared_->waiting = false;
+  while (ask->taken.size() < ask->wanted.size()) {
+    const AdapterRef version = ask->wanted[ask->taken.size()];
+    std::optional<Error> error;
+    if (ask->abandoned()) {
+      error = Error{ErrorCode::kCancelled, "", "the client has left"};
+    } else if (ask->withdrawn) {
+      error = removed_error(version->name);
+    } else if (version->adapter == nullptr) {
+      error = bring_in(lock, *ask, version, shared_->waiting);
+    }
+    if (shared_->waiting) return false;
+    if (error) {
+      end(lock, ask, *std::move(error));
+      return true;
+    }
+    ask->taken.push_back(lease(version));
+  }
+  const Result<void> fine = ask->arrived ? ask->arrived() : Result<void>();
+  end(lock, ask, fine ? Result<Leases>(std::exchange(ask->taken, {})) : fine.error());
+  return true;
+}
+
+// Gets the version's content into memory, or sets `busy`. The lock is free while files are read.
+std::optional<Error> AdapterStore::bring_in(Lock& lock, Ask& ask, const AdapterRef& version, bool& busy) {
+  const auto room = [&](std::size_t bytes) -> std::optional<Error> {
+    const auto found = residency_.make_room(*version, bytes, ask.replaces, ask.wanted);
+    if (found == AdapterResidency::Room::kFree) return std::nullopt;
+    busy = found == AdapterResidency::Room::kBusy && config_.when_full == WhenFull::kQueue;
+    return no_room(*version, found, bytes > 0);
+  };
+  if (ask.read.adapter == nullptr) {
+    if (auto full = room(version->bytes)) return full;
+    clear_gone(lock);  // first, so that both are not in memory
+    const bool again = !version->key.empty();
+    lock.unlock();
+    auto content = read(*version);
+    lock.lock();
+    if (ask.withdrawn) return removed_error(version->name);
+    if (content && again && content->adapter->key() != version->key) {
+      content = make_error(ErrorCode::kUnavailable, "lora_name",
+                           "the files of the adapter {} are no longer those that were loaded: load_inplace takes these",
+                           version->name);
+    } else if (!content && again) {
+      content = make_error(ErrorCode::kUnavailable, "lora_name", "the adapter {} cannot be read again: {}",
+                           version->name, content.error().message);
+    }
+    if (!content) {
+      const auto named = names_.find(version->name);
+      if (!again && named != names_.end() && named->second == version) names_.erase(named);
+      return content.error();
+    }
+    ask.read = *std::move(content);
+  }
+  if (auto full = room(ask.read.adapter->bytes())) return full;
+  residency_.add(version, std::exchange(ask.read, {}));
+  if (version->named && version->generation == 0) version->generation = ++generations_[version->name];
+  return std::nullopt;
+}
+
+AdapterContent AdapterStore::timed_read(const AdapterVersion& version) const {
+  const TimePoint start = env_.now();
+  AdapterContent content = read_(version.path);
+  const Adapter& adapter = *content.adapter;
+  const AdapterSummary& summary = adapter.summary();
+  log::info("adapter {}: {}: rank {} for {} weights, {} as {} (error {:.1e}), loaded in {:.0f} ms", version.name,
+            version.path, summary.rank, summary.modules, readable_bytes(static_cast<double>(adapter.bytes())),
+            summary.type, summary.error, milliseconds_between(start, env_.now()));
+  return content;
+}
+
+Result<AdapterContent> AdapterStore::read(const AdapterVersion& version) const try {
+  return timed_read(version);
+} catch (const LoadError& failure) {
+  log::warn("adapter {}: {}", version.name, failure.error().message);
+  Error error = failure.error();
+  if (error.code == ErrorCode::kBadFile || error.code == ErrorCode::kNotFound) error.code = ErrorCode::kInvalidArgument;
+  if (error.code == ErrorCode::kResourceExhausted) error.code = ErrorCode::kUnavailable;
+  return error;
+} catch (const std::exception& failure) {
+  log::error("adapter {}: {}", version.name, failure.what());
+  return make_error(ErrorCode::kUnavailable, "lora_name", "the adapter {} does not fit in memory", version.name);
+}
+
+Error AdapterStore::no_room(const AdapterVersion& version, AdapterResidency::Room room, bool bytes) const {
+  const AdapterLimits& limits = config_.limits;
+  const bool by_count = limits.count > 0 && (residency_.count() >= limits.count || limits.bytes == 0 || !bytes);
+  const std::string limit = by_count
+                                ? fmt::format("--max-loras {}", limits.count)
+                                : fmt::format("--lora-memory {}", readable_bytes(static_cast<double>(limits.bytes)));
+  return make_error(ErrorCode::kResourceExhausted, by_count ? "max-loras" : "lora-memory",
+                    "there is no room for the adapter {} beside {}: the limit is {}", version.name,
+                    room == AdapterResidency::Room::kBusy ? "those that requests use" : "those that stay in memory",
+                    limit);
+}
+
+void AdapterStore::end(Lock& lock, std::shared_ptr<Ask> ask, Result<Leases> with) {
+  std::erase(asks_, ask);
+  shared_->waiting = false;
+  overtaken_ = 0;
+  lock.unlock();  // leases that end here take it
+  ask->taken.clear();
+  ask->read = {};
+  std::exchange(ask->then, {})(std::move(with));
+  ask->abandoned = {};
+  lock.lock();
+}
+
+void AdapterStore::end_withdrawn(Lock& lock) {
+  for (;;) {
+    const auto found = std::ranges::find_if(asks_, [](const auto& ask) { return ask->withdrawn; });
+    if (found == asks_.end()) return;
+    const std::shared_ptr<Ask> ask = *found;
+    end(lock, ask, removed_error(ask->wanted.front()->name));
+  }
+}
+
+void AdapterStore::clear_gone(Lock& lock) {
+  auto gone = residency_.take_gone();
+  if (gone.empty()) return;
+  lock.unlock();
+  gone.clear();
+  lock.lock();
+}
+
+// With the lock. It must be in memory.
+void AdapterStore::give_name(const AdapterRef& version) {
+  AdapterRef& named = names_[version->name];
+  if (named != nullptr) {
+    version->pinned = version->pinned || named->pinned;
+    residency_.retire(named);
+  }
+  named = version;
+  version->named = true;
+  version->generation = ++generations_[version->name];
+  residency_.name(*version);
+}
+
+// With the lock.
+AdapterLease AdapterStore::lease(const AdapterRef& version) {
+  residency_.use(*version);
+  const Adapter* adapter = version->adapter.get();
+  auto end = [shared = shared_, version, content = version->adapter](const Adapter*) mutable {
+    shared->release(version, std::move(content));
+  };
+  return {std::shared_ptr<const Adapter>(adapter, std::move(end)), version->name, version->generation, version->chat};
+}
+
+void AdapterStore::Shared::release(const AdapterRef& version, std::shared_ptr<const Adapter> adapter) {
+  std::vector<std::shared_ptr<const Adapter>> gone;
+  const std::lock_guard lock(mutex);
+  residency.release(version, std::move(adapter));
+  if (!waiting && !residency.anything_gone()) return;
+  changed = true;
+  if (watching) return wake.notify_all();
+  gone = residency.take_gone();  // destroyed behind the lock
+}
+
+void AdapterStore::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    shared_->watching = false;
+  }
+  shared_->wake.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+}  // namespace millrace::model
