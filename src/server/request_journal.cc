@@ -29,6 +29,10 @@ void RequestJournal::finished(const GenerationTask& task, const std::vector<Answ
                               const std::optional<ApiError>& error) {
   observe::RequestRecord record;
   record.model = task.model->name;
+  record.adapter = task.adapter;
+  for (const GenerationFields::Lora& lora : task.fields.lora) {
+    record.adapter += (record.adapter.empty() ? "" : "+") + lora.name;
+  }
   record.route = task.route;
   record.path = task.route;  // no route of generation has a parameter
   record.tenant = task.caller.tenant;

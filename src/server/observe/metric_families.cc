@@ -32,6 +32,11 @@ prometheus::Gauge& MetricFamilies::gauge(std::string_view name, const prometheus
   return gauges_.at(name)->Add(labels);
 }
 
+void MetricFamilies::remove(std::string_view name, prometheus::Gauge& gauge) {
+  CHECK(gauges_.contains(name));
+  gauges_.at(name)->Remove(&gauge);
+}
+
 prometheus::Histogram& MetricFamilies::histogram(std::string_view name, const prometheus::Labels& labels) {
   CHECK(histograms_.contains(name));
   const HistogramFamily& found = histograms_.at(name);

@@ -21,6 +21,8 @@ class MetricFamilies {
   MetricFamilies();
   prometheus::Counter& counter(std::string_view name, const prometheus::Labels& labels = {});
   prometheus::Gauge& gauge(std::string_view name, const prometheus::Labels& labels = {});
+  // Forgets a gauge, which must be one of that name: for states that stand in labels.
+  void remove(std::string_view name, prometheus::Gauge& gauge);
   prometheus::Histogram& histogram(std::string_view name, const prometheus::Labels& labels = {});
   std::vector<prometheus::MetricFamily> collect() const { return registry_.Collect(); }
 

@@ -101,6 +101,42 @@ TEST_F(MetricsTest, CountsWhatAnEngineDid) {
   EXPECT_GT(reading.sum("process_start_time_seconds"), 1.6e9);
 }
 
+TEST_F(MetricsTest, ShowsAdaptersAsTheyAreNow) {
+  ObservedRun run;
+  observe(run);
+  Snapshot now;
+  now.engines.push_back({.model = "tiny"});
+  AdapterSnapshot& adapters = now.engines[0].adapters;
+  adapters.running = "a,b";
+  adapters.figures = {.limit = 4, .resident = 3, .bytes = 700, .loads = 5, .evictions = 2, .hits = 9, .misses = 4};
+  metrics::MetricsReading reading = read(now);
+  EXPECT_GT(reading.sum("vllm:lora_requests_info",
+                        {{"max_lora", "4"}, {"running_lora_adapters", "a,b"}, {"waiting_lora_adapters", ""}}),
+            1.6e9);
+  EXPECT_EQ(reading.sum("millrace:adapters_resident"), 3);
+  EXPECT_EQ(reading.sum("millrace:memory_bytes", {{"kind", "adapters"}}), 700);
+  adapters.running.clear();
+  adapters.figures.loads = 1;  // of a model that was loaded again
+  adapters.figures.hits = 10;
+  reading = read(now);
+  EXPECT_EQ(reading.sum("vllm:lora_requests_info"), 0) << "the state before is no series of its own";
+  EXPECT_EQ(reading.sum("millrace:adapter_loads_total"), 6);
+  EXPECT_EQ(reading.sum("millrace:adapter_hits_total"), 10);
+  EXPECT_EQ(reading.sum("millrace:adapter_misses_total"), 4);
+  EXPECT_EQ(reading.sum("millrace:adapter_evictions_total"), 2);
+}
+
+TEST_F(MetricsTest, CountsDraftsByAdapter) {
+  ObservedRun run;
+  observe(run);
+  RequestRecord record{.model = "tiny", .adapter = "a"};
+  record.answers = {{.stats = {.drafted_tokens = 7, .accepted_tokens = 5}, .finish = engine::FinishReason::kStop}};
+  metrics_->request(record);
+  const metrics::MetricsReading reading = read();
+  EXPECT_EQ(reading.sum("millrace:adapter_draft_tokens_total", {{"adapter", "a"}}), 7);
+  EXPECT_EQ(reading.sum("millrace:adapter_accepted_tokens_total", {{"adapter", "a"}}), 5);
+}
+
 TEST_F(MetricsTest, ShowsOnADashboardWhatHappenedBetweenTwoReadings) {
   ObservedRun run;
   observe(run);

@@ -71,8 +71,7 @@ ModelMetrics::ModelMetrics(MetricFamilies& families, const std::string& name, st
                             FinishReason::kTimeout, FinishReason::kError}) {
     families.counter("vllm:request_success_total", labels({{"finished_reason", std::string(finished_reason(reason))}}));
   }
-  families.gauge("vllm:lora_requests_info",
-                 labels({{"max_lora", "0"}, {"running_lora_adapters", ""}, {"waiting_lora_adapters", ""}}));
+  mirror_adapters({});
   for (const char* phase : {"queue", "prefill", "decode"}) {
     families.counter("millrace:aborts_total", labels({{"phase", phase}}));
   }
@@ -200,6 +199,7 @@ void ModelMetrics::request(const RequestRecord& record) {
   }
   request_longest_.Observe(static_cast<double>(longest));
   count_slos(record);
+  count_drafts(record);
 }
 
 void ModelMetrics::count_answer(const AnswerRecord& answer) {
@@ -239,9 +239,46 @@ void ModelMetrics::count_slos(const RequestRecord& record) {
   }
 }
 
+void ModelMetrics::count_drafts(const RequestRecord& record) {
+  if (record.adapter.empty()) return;
+  const auto of_it = labels({{"adapter", adapters_.admit(record.adapter)}});
+  Counter& drafted = families_.counter("millrace:adapter_draft_tokens_total", of_it);
+  Counter& accepted = families_.counter("millrace:adapter_accepted_tokens_total", of_it);
+  for (const AnswerRecord& answer : record.answers) {
+    drafted.Increment(static_cast<double>(answer.stats.drafted_tokens));
+    accepted.Increment(static_cast<double>(answer.stats.accepted_tokens));
+  }
+}
+
+void ModelMetrics::mirror_adapters(const AdapterSnapshot& now) {
+  const auto follow = [](Counter& counter, std::int64_t total, std::int64_t before) {
+    counter.Increment(static_cast<double>(total >= before ? total - before : total));  // a loaded model counts from 0
+  };
+  const model::AdapterFigures& figures = now.figures;
+  follow(adapter_loads_, figures.loads, adapter_figures_.loads);
+  follow(adapter_evictions_, figures.evictions, adapter_figures_.evictions);
+  follow(adapter_hits_, figures.hits, adapter_figures_.hits);
+  follow(adapter_misses_, figures.misses, adapter_figures_.misses);
+  adapter_figures_ = figures;
+  resident_adapters_.Set(static_cast<double>(figures.resident));
+  families_.gauge("millrace:memory_bytes", labels({{"kind", "adapters"}})).Set(static_cast<double>(figures.bytes));
+  constexpr const char* kState = "vllm:lora_requests_info";
+  auto state = labels({{"max_lora", std::to_string(figures.limit)},
+                       {"running_lora_adapters", now.running},
+                       {"waiting_lora_adapters", now.waited_for}});
+  if (adapter_state_ == nullptr || state != adapter_labels_) {
+    if (adapter_state_ != nullptr) families_.remove(kState, *adapter_state_);
+    adapter_labels_ = std::move(state);
+    adapter_state_ = &families_.gauge(kState, adapter_labels_);
+  }
+  const bool any = !now.running.empty() || !now.waited_for.empty();
+  any ? adapter_state_->SetToCurrentTime() : adapter_state_->Set(0.0);
+}
+
 void ModelMetrics::mirror(const EngineSnapshot& snapshot, TimePoint now) {
   running_.Set(static_cast<double>(snapshot.running));
   set_waiting(snapshot.waiting);
+  mirror_adapters(snapshot.adapters);
   paused_.Set(static_cast<double>(snapshot.paused));
   const auto ratio = [&](std::int64_t tokens) {
     const std::int64_t all = snapshot.kv_extents.tokens;

@@ -49,6 +49,8 @@ class ModelMetrics {
   void count_work(const engine::StepReport& report);
   void count_answer(const AnswerRecord& answer);
   void count_slos(const RequestRecord& record);
+  void count_drafts(const RequestRecord& record);
+  void mirror_adapters(const AdapterSnapshot& now);
 
   MetricFamilies& families_;
   const std::string name_;
@@ -60,7 +62,10 @@ class ModelMetrics {
   RecentWork recent_;
   std::vector<double> token_gaps_;  // scratch of step(): counts by bucket
 
-  LabelValues priorities_{16};
+  LabelValues priorities_{16}, adapters_{256};
+  model::AdapterFigures adapter_figures_;  // at the last mirror()
+  prometheus::Labels adapter_labels_;      // of the state then
+  Gauge* adapter_state_ = nullptr;
   Gauge& running_ = gauge("vllm:num_requests_running");
   Gauge& waiting_ = gauge("vllm:num_requests_waiting");
   Gauge& waiting_for_place_ = families_.gauge("vllm:num_requests_waiting_by_reason", labels({{"reason", "capacity"}}));
@@ -99,6 +104,11 @@ class ModelMetrics {
   Gauge& experts_ = gauge("millrace:experts_per_layer");
   Gauge& imbalance_ = gauge("millrace:expert_imbalance");
   Counter& evicted_ = counter("millrace:kv_evicted_pages_total");
+  Counter& adapter_loads_ = counter("millrace:adapter_loads_total");
+  Counter& adapter_evictions_ = counter("millrace:adapter_evictions_total");
+  Counter& adapter_hits_ = counter("millrace:adapter_hits_total");
+  Counter& adapter_misses_ = counter("millrace:adapter_misses_total");
+  Gauge& resident_adapters_ = gauge("millrace:adapters_resident");
   Counter& swapped_ = counter("millrace:swapped_total");
   Counter& rejected_ = counter("millrace:rejected_total");
   Counter& failed_steps_ = counter("millrace:failed_steps_total");

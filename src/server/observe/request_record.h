@@ -18,6 +18,7 @@ struct AnswerRecord {
 // One finished request, as logs, metrics and traces need it. Contains neither prompts nor answers.
 struct RequestRecord {
   std::string model, route;           // labels of metrics; empty model: rejected before it got to one
+  std::string adapter;                // names of its adapters, joined by "+"; empty: none
   std::string path;                   // as sent, without its query; empty: none came
   std::string tenant;                 // empty: none
   std::string request_id;             // as clients see it

@@ -10,6 +10,7 @@
 #include "engine/kv_extents.h"
 #include "engine/utilization.h"
 #include "kv/paged_cache.h"
+#include "model/adapters/adapter_store.h"
 
 namespace millrace::server::observe {
 
@@ -24,6 +25,12 @@ struct ServedModel {
   std::shared_ptr<const engine::LivePeaks> peaks;  // measured; null: unknown
 };
 
+// The adapters of a model at the moment of a scrape.
+struct AdapterSnapshot {
+  model::AdapterFigures figures;
+  std::string running, waited_for;  // names of those that requests have, and that they wait for, comma-separated
+};
+
 // The state of one engine at the moment of a scrape.
 struct EngineSnapshot {
   std::string model;
@@ -31,6 +38,7 @@ struct EngineSnapshot {
   double last_step_age_seconds = 0.0;
   std::int64_t running = 0, waiting = 0, paused = 0;  // requests
   engine::KvExtents kv_extents = {};
+  AdapterSnapshot adapters = {};
   std::optional<kv::CacheUse> pages = {};  // nothing: metrics keep those of the last step
 };
 // The state of a server at the moment of a scrape.
