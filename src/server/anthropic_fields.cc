@@ -326,7 +326,11 @@ GenerationSchema make_schema(bool counts_only) {
 }  // namespace
 
 const GenerationSchema& anthropic_schema(bool counts_only) {
-  static const GenerationSchema all = make_schema(false), counting = make_schema(true);
+  static const GenerationSchema counting = make_schema(true), all = [] {
+    GenerationSchema s = make_schema(false);
+    add_adapter_fields(s);
+    return s;
+  }();
   return counts_only ? counting : all;
 }
 

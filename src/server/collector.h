@@ -52,6 +52,12 @@ class Collector {
   // All answers as far as they have come, [prompts][choices].
   const std::vector<Answer>& answers() const noexcept { return answers_; }
 
+  // Ends all answers with the error.
+  void fail(ApiError why) {
+    if (open_ > 0) job_->cancel_all();
+    error_ = std::move(why);
+  }
+
  private:
   template <typename Step>
   void take(std::size_t prompt, engine::Output output, Step step) {

@@ -29,18 +29,14 @@ void submit(const std::shared_ptr<Job>& job) {
   if (job->abandoned) job->cancel_all();
 }
 
-void prepare(const std::shared_ptr<Job>& job, std::shared_ptr<HostedModel> model) {
+// With its model and adapters.
+void prepare_requests(const std::shared_ptr<Job>& job, const model::AdapterStore::Leases& leases) {
   if (job->abandoned) return;
   GenerationTask& task = job->task;
-  task.model = job->model = std::move(model);
-  task.caller = job->caller;
-  task.request_id = job->request_id;
-  task.created = unix_time();
-  auto adapters = choose_adapters(*job->model, task.fields);
-  if (!adapters) return job->fail(adapters.error());
-  task.adapter = std::move(adapters->name);
+  job->adapter_generations = generations_of(leases);
+  if (leases.size() == 1 && leases[0].chat != nullptr) task.model = job->model->with_chat(leases[0].chat);
   if (auto prepared = job->route.prepare(task); !prepared) return job->fail(prepared.error());
-  for (engine::Request& request : task.requests) request.adapters = adapters->uses;
+  for (engine::Request& request : task.requests) request.adapters = uses_of(job->adapters, leases);
   if (const auto grammar = asked_grammar(task)) {
     auto left_out = job->model->engine->compile_grammar(*grammar, task.caller.tenant_number, job->abandoned);
     if (!left_out) return job->fail(grammar_rejection(left_out.error(), task));
@@ -70,6 +66,32 @@ void guarded(const std::shared_ptr<Job>& job, Work work) {
     job->cancel_all();
     job->fail(ApiError());
   }
+}
+
+void prepare(const std::shared_ptr<Job>& job, std::shared_ptr<HostedModel> model) {
+  if (job->abandoned) return;
+  GenerationTask& task = job->task;
+  task.model = job->model = std::move(model);
+  task.caller = job->caller;
+  task.request_id = job->request_id;
+  task.created = unix_time();
+  auto adapters = choose_adapters(*job->model, task.fields, task.caller);
+  if (!adapters) return job->fail(adapters.error());
+  job->adapters = *std::move(adapters);
+  task.adapter = job->adapters.name;
+  if (job->adapters.wanted.empty()) return prepare_requests(job, {});
+  job->unloading.emplace(job->server.adapter_removals, job->wake);
+  using Leases = Result<model::AdapterStore::Leases>;
+  const auto go_on = [](const std::shared_ptr<Job>& with, const Leases& leases) {
+    leases ? prepare_requests(with, *leases) : with->fail(adapter_error(with->adapters, leases.error()));
+  };
+  // On the store's thread, which has files to read.
+  const auto later = [job, go_on](const Leases& leases) {
+    const auto work = [job, go_on, leases] { guarded(job, [&] { go_on(job, leases); }); };
+    if (!job->server.prep_pool.run(work)) job->fail(queue_full());
+  };
+  if (auto now = job->model->adapters->acquire(job->adapters.wanted, later, [job] { return job->abandoned.load(); }))
+    go_on(job, *now);
 }
 
 void read(const std::shared_ptr<Job>& job) {
@@ -166,6 +188,7 @@ class Generation final : public http::Responder {
       if (!std::exchange(any, true)) format.begin(out);
       format.add(answer, piece, out);
     });
+    if (!any) end_if_unloaded();
     if (collector_->error() && !any) return finished(collector_->error()->reply(job_->route.dialect()));
     if (!any) return std::nullopt;
     return stream_reply(std::move(out));
@@ -181,17 +204,28 @@ class Generation final : public http::Responder {
   }
 
   std::optional<http::Reply> poll_whole() {
-    collector_->drain([](const Answer&, const Piece&) {});
+    collector_->drain([&](const Answer&, const Piece&) { begun_ = true; });
+    if (!begun_) end_if_unloaded();
     if (collector_->error()) return finished(collector_->error()->reply(job_->route.dialect()));
     if (!collector_->ended()) return std::nullopt;
     http::Reply reply{.body = dumped(collector_->format().whole(collector_->chosen()))};
     return finished(std::move(reply));
   }
 
+  // An adapter was unloaded before the first token, and the store lets none begin then.
+  void end_if_unloaded() {
+    for (const model::AdapterRef& adapter : job_->adapters.wanted) {
+      if (!job_->model->adapters->rejected(adapter)) continue;
+      collector_->fail(adapter_error(
+          job_->adapters, make_error(ErrorCode::kNotFound, "", "the adapter {} was unloaded", adapter->name)));
+    }
+  }
+
   http::Reply finished(http::Reply reply) {
     if (engine_had_it_) reply.rejection.clear();  // has its line in the log
     answered_ = true;
     reply.headers.add("x-request-id", job_->request_id);
+    if (!job_->adapter_generations.empty()) reply.headers.add("x-lora-generation", job_->adapter_generations);
     add_name_list(reply, "x-ignored-params", job_->notes.ignored, "_.");
     add_name_list(reply, "x-ignored-schema-keywords", job_->task.left_out, "_/-.~$");
     return reply;
@@ -199,7 +233,7 @@ class Generation final : public http::Responder {
 
   std::shared_ptr<Job> job_;
   std::unique_ptr<Collector> collector_;
-  bool answered_ = false, engine_had_it_ = false;
+  bool answered_ = false, engine_had_it_ = false, begun_ = false;
 };
 
 }  // namespace
@@ -227,8 +261,14 @@ std::unique_ptr<http::Responder> answer_prompt(ServerContext& server, const Prom
     const auto read = [&](const Json& body) { return route.read(body, task.fields, notes); };
     return body_reply(s, c, notes, read, [&]() -> Result<Json> {
       s.billing_headers.settle(task.fields.billing_header, task.fields.system);
-      task.model = s.models.ready(task.fields.model);
+      const auto model = s.models.ready(task.fields.model);
+      task.model = model;
       if (task.model == nullptr) return s.models.absence(task.fields.model);
+      const auto adapters = choose_adapters(*model, task.fields, c.caller);
+      if (!adapters) return adapters.error();
+      if (adapters->wanted.size() == 1) {
+        if (auto chat = model->adapters->chat(adapters->wanted[0])) task.model = model->with_chat(std::move(chat));
+      }
       task.created = unix_time();
       if (auto prepared = route.prepare(task); !prepared) return prepared.error();
       return route.answer(task);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "server/adapter_choice.h"
 #include "server/generation.h"
 #include "server/server_context.h"
 
@@ -30,6 +31,9 @@ struct Job {
   FieldNotes notes;
   std::optional<ApiError> error;
   GenerationTask task;
+  AdapterChoice adapters;
+  std::optional<WakeList::Listed> unloading;                  // set where there are adapters
+  std::string adapter_generations;                            // for the header; empty: no adapters
   std::shared_ptr<HostedModel> model;                         // task.model with its engine; null until it is known
   std::vector<std::shared_ptr<engine::TokenStream>> streams;  // [task.requests]; empty until submitted
   std::atomic<bool> done = false;

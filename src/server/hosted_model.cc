@@ -2,6 +2,8 @@
 
 #include <chrono>
 
+#include "model/adapters/adapter_store.h"
+
 namespace millrace::server {
 
 namespace {
@@ -13,12 +15,18 @@ std::vector<std::string> with_first(std::string first, std::vector<std::string> 
 
 }  // namespace
 
+Error unknown_model() {
+  return {ErrorCode::kNotFound, "model", "this server has no model of that name: GET /v1/models lists them"};
+}
+
 std::int64_t unix_time() {
   return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
 Result<void> choose_formats(const std::string& tool_parser, const std::string& reasoning_parser, ModelParts& parts) {
   const std::string_view source = parts.chat == nullptr ? std::string_view() : parts.chat->source(true);
+  parts.tool_parser = tool_parser;
+  parts.reasoning_parser = reasoning_parser;
   parts.tool_format = nullptr;
   parts.reasoning_format = nullptr;
   if (tool_parser == "auto") {
@@ -66,7 +74,30 @@ HostedModel::HostedModel(std::string model_name, ModelParts parts, const std::ve
       created(unix_time()),
       names(with_first(name, aliases)),
       adapters(parts.adapters),
+      tool_parser_(parts.tool_parser),
+      reasoning_parser_(parts.reasoning_parser),
       resources_(std::move(parts.resources)),
       engine(std::move(parts.engine)) {}
+
+std::shared_ptr<ModelProfile> HostedModel::with_chat(std::shared_ptr<const chat::ChatFormat> other) const {
+  ModelParts formats;
+  formats.chat = std::move(other);
+  choose_formats(tool_parser_, reasoning_parser_, formats).or_throw();
+  return std::shared_ptr<ModelProfile>(new ModelProfile{.name = name,
+                                                        .tokenizer = tokenizer,
+                                                        .chat = formats.chat,
+                                                        .tool_format = formats.tool_format,
+                                                        .reasoning_format = formats.reasoning_format,
+                                                        .generation = generation,
+                                                        .peaks = peaks,
+                                                        .max_length = max_length,
+                                                        .vocab_size = vocab_size,
+                                                        .hidden_size = hidden_size,
+                                                        .breakers = decode::BreakerCache(tokenizer)});
+}
+
+HostedModel::~HostedModel() {
+  if (adapters != nullptr) adapters->stop();  // before what its thread works with goes
+}
 
 }  // namespace millrace::server

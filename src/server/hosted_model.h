@@ -32,6 +32,7 @@ struct ModelParts {
   std::shared_ptr<const chat::ChatFormat> chat;          // null: the model has no template
   const chat::tools::ToolFormat* tool_format = nullptr;  // this and reasoning_format: see choose_formats()
   const chat::reasoning::ReasoningFormat* reasoning_format = nullptr;
+  std::string tool_parser = "auto", reasoning_parser = "auto";  // the choice that was made, see choose_formats()
   checkpoint::GenerationDefaults generation;
   std::string path;  // of the model's files
   ModelStorage storage = {};
@@ -53,6 +54,7 @@ Result<void> choose_formats(const std::string& tool_parser, const std::string& r
 class HostedModel final : public ModelProfile {
  public:
   HostedModel(std::string model_name, ModelParts model_parts, const std::vector<std::string>& aliases = {});
+  ~HostedModel();
 
   const std::string path;
   const ModelStorage storage;
@@ -62,14 +64,20 @@ class HostedModel final : public ModelProfile {
   const std::vector<std::string> names;                 // its own, and aliases
   const std::shared_ptr<model::AdapterStore> adapters;  // null: it takes none
 
+  // What the model is for conversations with other templates.
+  std::shared_ptr<ModelProfile> with_chat(std::shared_ptr<const chat::ChatFormat> other) const;
   std::int64_t memory_bytes() const noexcept { return weight_bytes + kv_bytes + drafting_bytes; }
 
  private:
+  const std::string tool_parser_, reasoning_parser_;
   std::shared_ptr<void> resources_;
 
  public:
   const std::unique_ptr<engine::EngineClient> engine;  // last, as it uses all other members
 };
+
+// The error for a name that no model and no adapter has.
+Error unknown_model();
 
 // Seconds since 1970, by the system's clock.
 std::int64_t unix_time();

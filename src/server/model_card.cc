@@ -56,25 +56,27 @@ Json model_card(const ModelStatus& status) {
   return card;
 }
 
-std::vector<Json> adapter_cards(const ModelStatus& status) {
+std::vector<Json> adapter_cards(const ModelStatus& status, const Caller& caller) {
   std::vector<Json> cards;
   if (status.model == nullptr || status.model->adapters == nullptr) return cards;
-  for (const model::LoraSet::Entry& entry : status.model->adapters->set()->list()) {
-    const model::AdapterSummary& summary = entry.adapter->summary();
-    cards.push_back({{"id", entry.name},
+  for (const model::AdapterCard& adapter : status.model->adapters->list()) {
+    if (!caller.may_use(adapter.name)) continue;
+    cards.push_back({{"id", adapter.name},
                      {"object", "model"},
                      {"created", status.model->created},
                      {"owned_by", "millrace"},
-                     {"root", entry.path},
+                     {"root", adapter.path},
                      {"parent", status.name},
                      {"status", to_string(status.state)},
                      {"max_model_len", status.model->max_length},
                      {"meta",
-                      {{"rank", summary.rank},
-                       {"modules", summary.modules},
-                       {"size", entry.adapter->bytes()},
-                       {"dtype", summary.type},
-                       {"generation", entry.adapter->id()}}}});
+                      {{"rank", adapter.summary.rank},
+                       {"modules", adapter.summary.modules},
+                       {"size", adapter.bytes},
+                       {"dtype", adapter.summary.type},
+                       {"generation", adapter.generation},
+                       {"resident", adapter.resident},
+                       {"pinned", adapter.pinned}}}});
   }
   return cards;
 }

@@ -16,10 +16,6 @@ constexpr std::chrono::milliseconds kLookAround{500};  // for models that have b
 constexpr int kLooks = 20;
 constexpr std::chrono::milliseconds kBriefly{5};
 
-Error unknown_model() {
-  return {ErrorCode::kNotFound, "model", "this server has no model of that name: GET /v1/models lists them"};
-}
-
 // Whether a text names a path of this machine other than `reference`.
 bool tells_of_folders(std::string_view text, std::string_view reference) {
   for (std::size_t at = text.find('/'); at != std::string_view::npos; at = text.find('/', at + 1)) {
@@ -72,6 +68,9 @@ void ModelHost::stop() {
   }
   wake_.notify_all();
   if (thread_.joinable()) thread_.join();
+  for (const ModelStatus& status : list()) {
+    if (status.model != nullptr && status.model->adapters != nullptr) status.model->adapters->stop();
+  }
 }
 
 ModelHost::Slot* ModelHost::find(std::string_view name) {
@@ -84,7 +83,7 @@ ModelHost::Slot* ModelHost::find(std::string_view name) {
   return find_adapter(name);
 }
 
-// The slot whose model has an adapter of that name, alone or behind a name of the model.
+// The slot whose model has an adapter of that name, alone or behind a name of the model, or finds one in its directory.
 ModelHost::Slot* ModelHost::find_adapter(std::string_view name) {
   for (Slot& slot : slots_) {
     std::vector<std::string> names = slot.entry.aliases;
@@ -94,7 +93,10 @@ ModelHost::Slot* ModelHost::find_adapter(std::string_view name) {
   for (Slot& slot : slots_) {
     if (std::ranges::find(slot.entry.adapters, name) != slot.entry.adapters.end()) return &slot;
     const auto* store = slot.model == nullptr ? nullptr : slot.model->adapters.get();
-    if (store != nullptr && store->set()->find(std::string(name)) != nullptr) return &slot;
+    if (store != nullptr && store->knows(std::string(name))) return &slot;
+  }
+  for (Slot& slot : slots_) {
+    if (slot.entry.adapter_directory.find(std::string(name))) return &slot;
   }
   return nullptr;
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/env.h"
+#include "model/adapters/adapter_directory.h"
 #include "server/hosted_model.h"
 
 namespace millrace::server {
@@ -18,9 +19,10 @@ namespace millrace::server {
 // A model that can be served.
 struct ModelEntry {
   std::string name;
-  std::vector<std::string> aliases;        // further names that requests may use
-  std::vector<std::string> adapters = {};  // names of those that come with it
-  std::string reference = {};              // what the operator gave: a path, or a name on the hub; empty: unknown
+  std::vector<std::string> aliases;                // further names that requests may use
+  std::vector<std::string> adapters = {};          // names of those that come with it
+  model::AdapterDirectory adapter_directory = {};  // where more of them are found by name
+  std::string reference = {};  // what the operator gave: a path, or a name on the hub; empty: unknown
   // Loads the model, on the host's thread, and throws LoadError where that fails. May call `progress` from any thread
   // with the share that is loaded, in [0, 1], until it returns.
   std::function<ModelParts(const std::function<void(double share)>& progress)> load;
@@ -82,7 +84,8 @@ class ModelHost {
   // engines cancel the rest.
   void drain(double limit_ms);
   // Loads nothing more; every waiting `then` gets kUnavailable. Returns when the loading thread has ended, which first
-  // finishes a load under way; no `then` is called after that. May be called again; not from `then`.
+  // finishes a load under way; no `then` is called after that, nor one of an adapter store. May be called again; not
+  // from `then`.
   void stop();
 
  private:

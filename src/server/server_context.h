@@ -46,6 +46,7 @@ struct ServerContext {
   BillingHeaders billing_headers;
   RunningRequests running;
   FailureSignal failure;               // raised when the server gives up, as an engine has failed
+  WakeList adapter_removals;           // woken when an adapter's name was removed
   std::atomic<bool> draining = false;  // routes of scope infer answer 503
   // The number of open connections. Set before requests come; called by connections' threads only. Empty: there are
   // none.

@@ -1,3 +1,4 @@
+#include "model/adapters/adapter_store.h"
 #include "server/pooled_reply.h"
 #include "server/route.h"
 
@@ -5,6 +6,18 @@ namespace millrace::server::routes {
 namespace {
 
 constexpr double kSlowStepMs = 2'000.0;  // a reader of metrics does not wait for such an engine
+
+observe::AdapterSnapshot adapters_now(const HostedModel& model) {
+  observe::AdapterSnapshot now;
+  if (model.adapters == nullptr) return now;
+  now.figures = model.adapters->figures();
+  const auto add = [](std::string& list, const std::string& name) { list += (list.empty() ? "" : ",") + name; };
+  for (const model::AdapterCard& adapter : model.adapters->list()) {
+    if (adapter.used) add(now.running, adapter.name);
+    if (adapter.waited_for) add(now.waited_for, adapter.name);
+  }
+  return now;
+}
 
 std::vector<observe::EngineSnapshot> engines_now(const ModelHost& models) {
   std::vector<observe::EngineSnapshot> engines;
@@ -16,7 +29,8 @@ std::vector<observe::EngineSnapshot> engines_now(const ModelHost& models) {
                                 .last_step_age_seconds = beat.last_step_age_ms / 1000.0,
                                 .running = beat.running,
                                 .waiting = beat.waiting,
-                                .paused = beat.paused};
+                                .paused = beat.paused,
+                                .adapters = adapters_now(*status.model)};
     if (beat.alive && beat.last_step_age_ms < kSlowStepMs) {
       if (const auto use = status.model->engine->page_use()) {
         now.pages = use->pages;

@@ -13,7 +13,7 @@ Route model() {
           .summary = "Describe one of the models served",
           .handle = [](ServerContext& server, Call call) -> std::unique_ptr<http::Responder> {
             for (const ModelStatus& status : server.models.list()) {
-              for (Json& adapter : adapter_cards(status)) {
+              for (Json& adapter : adapter_cards(status, call.caller)) {
                 if (adapter["id"] == call.parameter) {
                   return std::make_unique<http::ReadyReply>(http::Reply{.body = dumped(adapter)});
                 }

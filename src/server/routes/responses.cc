@@ -215,6 +215,7 @@ const GenerationSchema& responses_schema() {
                {{"enum", {"auto", "disabled", nullptr}}}, read_truncation);
     add_responses_not_done(s);
     add_sampling_fields(s);
+    add_adapter_fields(s);
     s.boolean(
         "stream", [](Fields& f) -> auto& { return f.stream; },
         "Stream the completion as server-sent events instead of one object");
