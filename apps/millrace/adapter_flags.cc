@@ -1,9 +1,23 @@
 #include "adapter_flags.h"
 
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/env.h"
+#include "base/log.h"
+#include "base/lower_case.h"
 #include "cli.h"
+#include "hub/model_choice.h"
+#include "hub/reference.h"
 #include "option_heading.h"
+#include "size_option.h"
 
 namespace millrace::app {
+namespace {
+
+constexpr std::uint64_t kMaxConfigBytes = 4 << 20;
+
+}  // namespace
 
 void declare_adapters(CLI::App& app, runtime::AdapterConfig& adapters) {
   const OptionHeading heading(app, "Adapters");
@@ -17,7 +31,9 @@ void declare_adapters(CLI::App& app, runtime::AdapterConfig& adapters) {
              adapters.lora.push_back(*std::move(named));
            }
          },
-         "LoRA adapter of the (first) model: a name, and the directory that PEFT saved it in. May be repeated")
+         "LoRA adapter: a name, and the directory that PEFT saved it in, or org/name on the Hugging Face hub; of the "
+         "first "
+         "model, or as MODEL:NAME of the one that --model calls so. May be repeated")
       ->type_name("NAME=DIR")
       ->allow_extra_args(false);
   app.add_option("--lora-dtype", adapters.type,
@@ -31,13 +47,64 @@ void declare_adapters(CLI::App& app, runtime::AdapterConfig& adapters) {
       ->check(CLI::Range(std::int64_t{1}, runtime::kMaxLoraRank));
 }
 
-void declare_adapter_directory(CLI::App& app, runtime::AdapterConfig& adapters) {
+void declare_adapter_life(CLI::App& app, runtime::AdapterConfig& adapters) {
   const OptionHeading heading(app, "Adapters");
   app.add_option(
          "--lora-dir", adapters.lora_dir,
-         "Directory of adapters that POST /v1/load_lora_adapter may load while the server runs; without it none "
-         "is loaded")
+         "Directory of adapters that come in while the server runs: at the first request for a name inside it, or with "
+         "POST /v1/load_lora_adapter; without it none does")
       ->type_name("DIR");
+  app.add_option("--max-loras", adapters.max_loras,
+                 "Max adapters of a model in memory, those of --lora included; others leave it when it is needed, and "
+                 "are read again; 0 = no limit")
+      ->check(CLI::Range(std::int64_t{0}, runtime::kMaxLoras));
+  add_size_option(app, "--lora-memory", adapters.lora_memory,
+                  "Max memory of a model's adapters in bytes, e.g. 2GB; 0 = no limit");
+  app.add_option(
+         "--lora-full", adapters.lora_full,
+         "What becomes of requests for an adapter while requests use all that could leave memory for it. queue: "
+         "they wait; reject: they end with status 409")
+      ->check(CLI::IsMember(runtime::full_modes()));
+  app.add_flag("--lora-ignore-template", adapters.lora_ignore_template,
+               "Leave tokenizers and chat templates in adapters' directories alone: conversations use the model's");
+  app.add_option("--lora-unload-waiting", adapters.lora_unload_waiting,
+                 "What becomes of requests without a token yet whose adapter is unloaded. finish: they are answered "
+                 "with it; reject: they end with status 404")
+      ->check(CLI::IsMember(runtime::waiting_modes()));
+}
+
+runtime::AdapterConfig resolved_adapters(const runtime::AdapterConfig& adapters, const HubFlags& hub) {
+  runtime::AdapterConfig config = adapters;
+  for (runtime::NamedAdapter& adapter : config.lora) {
+    std::error_code ignored;
+    if (std::filesystem::exists(adapter.path, ignored) || hub::is_path_reference(adapter.path)) continue;
+    auto reference = hub::parse_reference(adapter.path).or_throw();
+    if (reference.name.find('/') == std::string::npos) continue;  // a directory that is not there
+    if (reference.selector.empty()) reference.selector = hub::kAdapterSelector;
+    adapter.path = hub_model_path(reference, hub);
+  }
+  return config;
+}
+
+void warn_of_other_bases(const runtime::AdapterConfig& adapters, const std::string& model) {
+  const auto last_word = [](const std::string& reference) -> std::string {
+    const auto parsed = hub::parse_reference(reference);
+    if (hub::is_path_reference(reference) || !parsed) return {};
+    return lower_case(std::filesystem::path(parsed->name).filename().string());
+  };
+  const std::string served = last_word(model);
+  for (const runtime::NamedAdapter& adapter : adapters.lora) {
+    const std::string file = adapter.path + "/adapter_config.json";
+    const auto text = read_file(Env::system(), file, kMaxConfigBytes);
+    const auto config = text ? nlohmann::json::parse(*text, nullptr, false) : nlohmann::json();
+    const auto base = config.is_object() ? config.value("base_model_name_or_path", nlohmann::json()) : nlohmann::json();
+    if (!base.is_string() || served.empty()) continue;
+    const std::string made_for = last_word(base.get<std::string>());
+    if (made_for.empty() || made_for.find(served) != std::string::npos || served.find(made_for) != std::string::npos) {
+      continue;
+    }
+    log::warn("adapter {}: made for {}, not for {}", adapter.name, base.get<std::string>(), model);
+  }
 }
 
 }  // namespace millrace::app

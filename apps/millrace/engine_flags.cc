@@ -84,6 +84,7 @@ runtime::EngineConfig EngineFlags::resolved(const HubFlags& hub) const {
   validate().or_throw();  // before anything is downloaded
   runtime::EngineConfig config = *this;
   config.speculation = resolved_speculation(speculation, hub);
+  config.adapters = resolved_adapters(adapters, hub);
   return config;
 }
 

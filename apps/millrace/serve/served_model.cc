@@ -89,7 +89,9 @@ server::ModelParts load(const std::string& name, const ModelFlags& flags, const 
   auto resources = std::make_shared<Resources>();
   resources->loaded = load_model(flags, {}, progress);
   LoadedModel& loaded = resources->loaded;
-  ServingEngine made = runtime::start_engine(name, loaded, engine_flags.resolved(flags.hub), turn);
+  const runtime::EngineConfig engine_config = engine_flags.resolved(flags.hub);
+  warn_of_other_bases(engine_config.adapters, flags.model);
+  ServingEngine made = runtime::start_engine(name, loaded, engine_config, turn);
   resources->disk = std::move(made.disk);
   server::ModelParts parts;
   const auto peaks = std::make_shared<engine::LivePeaks>(runtime::measured_peaks(loaded, kProbeSeconds));
@@ -115,12 +117,31 @@ server::ModelParts load(const std::string& name, const ModelFlags& flags, const 
   return parts;
 }
 
+// Adapters for one of the models of these names: "MODEL:NAME" is one of the model's, and any other name one of the
+// first's.
+std::vector<runtime::NamedAdapter> adapters_of(const std::vector<runtime::NamedAdapter>& all,
+                                               const std::vector<std::string>& models, std::size_t model) {
+  std::vector<runtime::NamedAdapter> own;
+  for (const runtime::NamedAdapter& adapter : all) {
+    std::size_t owner = 0;
+    std::string name = adapter.name;
+    for (std::size_t i = 0; i < models.size(); ++i) {
+      if (!adapter.name.starts_with(models[i] + ":") || adapter.name.size() == models[i].size() + 1) continue;
+      owner = i;
+      name = adapter.name.substr(models[i].size() + 1);
+    }
+    if (owner == model) own.push_back({name, adapter.path});
+  }
+  return own;
+}
+
 server::ModelEntry entry_of(std::string name, const ModelFlags& model, const EngineFlags& engine,
                             const AnswerParsers& parsers, const std::shared_ptr<engine::TurnArbiter>& turn,
                             server::Observers& observers) {
   server::ModelEntry entry;
   entry.reference = model.model;
   for (const runtime::NamedAdapter& adapter : engine.adapters.lora) entry.adapters.push_back(adapter.name);
+  entry.adapter_directory = model::AdapterDirectory(engine.adapters.lora_dir);
   entry.load = [name, model, engine, parsers, turn, &observers](const std::function<void(double)>& progress) {
     return load(name, model, engine, parsers, turn, observers, progress);
   };
@@ -134,7 +155,7 @@ server::ModelEntry entry_of(std::string name, const ModelFlags& model, const Eng
 void ServedModelsFlags::declare(CLI::App& app) {
   declare_names(app);
   engine.declare(app);
-  declare_adapter_directory(app, engine.adapters);
+  declare_adapter_life(app, engine.adapters);
   model.declare(app);
 }
 
@@ -167,12 +188,21 @@ std::string ServedModelsFlags::name_of_first() const {
 std::vector<server::ModelEntry> ServedModelsFlags::entries(server::Observers& observers) const {
   server::ModelParts probe;  // says what is wrong before anything is loaded
   server::choose_formats(parsers.tools, parsers.reasoning, probe).or_throw();
+  engine.adapters.validate().or_throw();
   EngineFlags serving = engine;
   ModelFlags first = model;
   serving.adapters.merge_into(first);
+  std::vector<std::string> names = {name_of_first()};
+  for (const std::string& pair : further) names.push_back(pair.substr(0, pair.find('=')));
+  const auto of_model = [&](std::size_t number) {
+    EngineFlags flags = serving;
+    flags.adapters.lora = adapters_of(serving.adapters.lora, names, number);
+    flags.adapters.validate().or_throw();
+    return flags;
+  };
   std::vector<server::ModelEntry> entries;
   const auto turn = further.empty() ? nullptr : std::make_shared<engine::TurnArbiter>(Env::system());
-  entries.push_back(entry_of(name_of_first(), first, serving, parsers, turn, observers));
+  entries.push_back(entry_of(names.front(), first, of_model(0), parsers, turn, observers));
   for (const std::string& pair : further) {
     const std::size_t mark = pair.find('=');
     if (mark == 0 || mark == std::string::npos || mark + 1 == pair.size()) {
@@ -180,9 +210,7 @@ std::vector<server::ModelEntry> ServedModelsFlags::entries(server::Observers& ob
     }
     ModelFlags other = model;
     other.model = pair.substr(mark + 1);
-    EngineFlags without_adapters = serving;  // which are of the first model
-    without_adapters.adapters.lora.clear();
-    entries.push_back(entry_of(pair.substr(0, mark), other, without_adapters, parsers, turn, observers));
+    entries.push_back(entry_of(pair.substr(0, mark), other, of_model(entries.size()), parsers, turn, observers));
   }
   const auto is_default = [](const server::ModelEntry& entry) { return entry.name == kDefault; };
   if (served_model_name.empty() && model.model == kDefault && std::ranges::none_of(entries, is_default)) {
