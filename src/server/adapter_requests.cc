@@ -79,6 +79,14 @@ http::Reply failure(const Error& error) {
   return shown.reply(Dialect::kOpenAi);
 }
 
+// With the list of fields that were ignored.
+Answered with_notes(const Answered& answered, const FieldNotes& notes) {
+  return [answered, notes](http::Reply reply) {
+    add_name_list(reply, "x-ignored-params", notes.ignored, "_.");
+    answered(std::move(reply));
+  };
+}
+
 // Fields of the call's body. Nothing, once `answered` was called with what is wrong.
 std::optional<AdapterFields> read(const ServerContext& server, const Call& call, const Schema<AdapterFields>& schema,
                                   FieldNotes& notes, const Answered& answered) {
@@ -93,31 +101,32 @@ std::optional<AdapterFields> read(const ServerContext& server, const Call& call,
 
 }  // namespace
 
-void load_adapter(ServerContext& server, const Call& call, const Answered& answered) {
+void load_adapter(ServerContext& server, const Call& call, const Answered& done) {
   FieldNotes notes;
-  const auto fields = read(server, call, load_adapter_schema(), notes, answered);
+  const auto fields = read(server, call, load_adapter_schema(), notes, done);
   if (!fields) return;
+  const Answered answered = with_notes(done, notes);
   const auto place = place_of(server, fields->name);
   if (!place) return answered(failure(place.error()));
   if (place->adapter.empty() || place->model->adapters == nullptr) {
     return answered(failure(make_error(ErrorCode::kInvalidArgument, "lora_name",
                                        "lora_name is '{}', which names no adapter", fields->name)));
   }
-  const auto loaded = [answered, notes, model = place->model](const Result<model::AdapterCard>& adapter) {
+  const auto loaded = [answered, model = place->model](const Result<model::AdapterCard>& adapter) {
     if (!adapter) return answered(failure(adapter.error()));
     http::Reply reply = success(adapter->name, "added");
     reply.headers.add("x-lora-generation", std::to_string(adapter->generation));
-    add_name_list(reply, "x-ignored-params", notes.ignored, "_.");
     answered(std::move(reply));
   };
   place->model->adapters->load(place->adapter, fields->path, {.pinned = fields->pinned, .replace = fields->in_place},
                                loaded);
 }
 
-void unload_adapter(ServerContext& server, const Call& call, const Answered& answered) {
+void unload_adapter(ServerContext& server, const Call& call, const Answered& done) {
   FieldNotes notes;
-  const auto fields = read(server, call, unload_adapter_schema(), notes, answered);
+  const auto fields = read(server, call, unload_adapter_schema(), notes, done);
   if (!fields) return;
+  const Answered answered = with_notes(done, notes);
   const auto place = place_of(server, fields->name);
   if (!place) return answered(failure(place.error()));
   const auto& store = place->model->adapters;
@@ -126,9 +135,7 @@ void unload_adapter(ServerContext& server, const Call& call, const Answered& ans
                                        place->model->name, place->adapter)));
   }
   server.adapter_removals.wake_all();
-  http::Reply reply = success(place->adapter, "removed");
-  add_name_list(reply, "x-ignored-params", notes.ignored, "_.");
-  answered(std::move(reply));
+  answered(success(place->adapter, "removed"));
 }
 
 }  // namespace millrace::server
