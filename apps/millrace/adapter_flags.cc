@@ -86,6 +86,13 @@ runtime::AdapterConfig resolved_adapters(const runtime::AdapterConfig& adapters,
   return config;
 }
 
+void merge_adapters(runtime::AdapterConfig& adapters, ModelFlags& model) {
+  if (!adapters.merge) return;
+  adapters.validate().or_throw();  // before anything is downloaded
+  adapters = resolved_adapters(adapters, model.hub);
+  adapters.merge_into(model);
+}
+
 void warn_of_other_bases(const runtime::AdapterConfig& adapters, const std::string& model) {
   const auto last_word = [](const std::string& reference) -> std::string {
     const auto parsed = hub::parse_reference(reference);

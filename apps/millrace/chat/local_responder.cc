@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "adapter_flags.h"
 #include "backend/cpu/probe.h"
 #include "base/cpu.h"
 #include "engine/adapter_uses.h"
@@ -18,7 +19,7 @@ constexpr double kBandwidthSeconds = 0.2;
 // A cache of one sequence, whose pages take memory as the chat grows.
 runtime::ServingEngine chat_engine(const LoadedModel& loaded, const LocalModelFlags& flags) {
   runtime::EngineConfig config;
-  config.adapters = flags.adapters;
+  config.adapters = resolved_adapters(flags.adapters, flags.model.hub);
   config.speculation = resolved_speculation(flags.speculation, flags.model.hub);
   auto made = runtime::make_engine(loaded, config, {.memory = runtime::PageMemory::kAtFirstWrite});
   made.engine->reporter().measure(runtime::step_meter(loaded, *made.engine));
@@ -27,7 +28,7 @@ runtime::ServingEngine chat_engine(const LoadedModel& loaded, const LocalModelFl
 
 // The model's flags, with the adapter that is merged into its weights, if one is.
 const ModelFlags& with_merged_adapter(LocalModelFlags& flags) {
-  flags.adapters.merge_into(flags.model);
+  merge_adapters(flags.adapters, flags.model);
   return flags.model;
 }
 

@@ -191,7 +191,7 @@ std::vector<server::ModelEntry> ServedModelsFlags::entries(server::Observers& ob
   engine.adapters.validate().or_throw();
   EngineFlags serving = engine;
   ModelFlags first = model;
-  serving.adapters.merge_into(first);
+  merge_adapters(serving.adapters, first);
   std::vector<std::string> names = {name_of_first()};
   for (const std::string& pair : further) names.push_back(pair.substr(0, pair.find('=')));
   const auto of_model = [&](std::size_t number) {

@@ -149,7 +149,7 @@ app::EngineFlags engine_flags(const LatencyFlags& flags, std::int64_t batch) {
 int latency(LatencyFlags flags) {
   const std::vector<std::int64_t> batches = parse_numbers("batch", flags.batches, 1, kMaxBatch);
   flags.report.check_writable();
-  flags.adapters.merge_into(flags.model);
+  merge_adapters(flags.adapters, flags.model);
   ModelRun model(flags.model, flags.probe_seconds);
   Table table({{"batch"},
                {"TTFT ms"},

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "adapter_flags.h"
 #include "bench/model_run.h"
 #include "bench/rigged_drafter.h"
 #include "bench/speculation_prompts.h"
@@ -192,7 +193,7 @@ Json curve(const ModelRun& model, const SpeculationFlags& flags, Table& table) {
 
 int speculation(SpeculationFlags flags) {
   flags.report.check_writable();
-  flags.serving.adapters.merge_into(flags.model);
+  merge_adapters(flags.serving.adapters, flags.model);
   ModelRun model(flags.model, kProbeSeconds);
   Table table = flags.curve ? Table({{"drafted"}, {"acceptance"}, {"speed-up"}, {"theory"}, {"answer", true}})
                             : Table({{"prompt", true},

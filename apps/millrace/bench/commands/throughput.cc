@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "adapter_flags.h"
 #include "bench/model_run.h"
 #include "bench/table.h"
 #include "cli.h"
@@ -103,7 +104,7 @@ Json options_of(const ThroughputFlags& flags, const ThroughputLoad& load, std::i
 int throughput(ThroughputFlags flags) {
   const ThroughputLoad load = load_of(flags);
   flags.report.check_writable();
-  flags.serving.adapters.merge_into(flags.model);
+  merge_adapters(flags.serving.adapters, flags.model);
   ModelRun model(flags.model, flags.probe_seconds);
   const auto made = model.make_engine(flags.serving, kv_tokens(load, model.block_tokens()));
   const auto& engine = made.engine;
