@@ -26,6 +26,22 @@ void store_rows(const KernelSet& kernels, const RowSource& source, std::int64_t 
   }
 }
 
+void AheadOfPieces::add(std::span<const AdapterPiece> pieces, const AdaptedColumns& columns) noexcept {
+  for (const AdapterPiece& piece : pieces) {
+    piece.weights->for_memory(columns, [&](std::span<const std::byte> memory) {
+      if (count_ == kMost) return;
+      ranges_[count_++] = {memory.data(), memory.size()};
+      lines_ += static_cast<std::int64_t>(memory.size() / 64);
+    });
+  }
+}
+
+AheadStream* AheadOfPieces::stream(std::int64_t steps) noexcept {
+  if (count_ == 0) return nullptr;
+  stream_ = {.next = ranges_, .last = ranges_ + count_, .lines = static_cast<int>((lines_ + steps - 1) / steps)};
+  return &stream_;
+}
+
 void expand_pieces(const KernelSet& kernels, std::span<const AdapterPiece> pieces, const AdapterInput& x,
                    const std::byte* ranks, const AdaptedColumns& columns) noexcept {
   for (const AdapterPiece& piece : pieces) {

@@ -58,6 +58,22 @@ void store_rows(const KernelSet& kernels, const RowSource& source, std::int64_t 
                 const ActivationRows& to, std::span<const AdapterRows> adapters, const AdapterInput& own,
                 float* normed) noexcept;
 
+// What expand_pieces() will read, for the base's product to ask for: many short runs, for which the processor's own
+// prefetching is too slow, while memory has little to do in a product of many rows.
+class AheadOfPieces {
+ public:
+  void add(std::span<const AdapterPiece> pieces, const AdaptedColumns& columns) noexcept;
+  // For a product that has so many steps at least. Stays valid with this object; null: there is nothing.
+  AheadStream* stream(std::int64_t steps) noexcept;
+
+ private:
+  static constexpr std::size_t kMost = 128;  // others are not asked for
+  AheadStream::Range ranges_[kMost];
+  std::size_t count_ = 0;
+  std::int64_t lines_ = 0;
+  AheadStream stream_;
+};
+
 // Applies pieces that went through A to outputs of the base; see PackedLowRank::expand(). `columns.out` is at row 0 of
 // `x`, the rows that store_rows() put there.
 void expand_pieces(const KernelSet& kernels, std::span<const AdapterPiece> pieces, const AdapterInput& x,
@@ -93,6 +109,7 @@ class SharedAdapters {
   std::size_t begin(std::span<const AdapterRows> adapters, std::int64_t rows);
   // Takes pieces of x through A until none is left.
   void shrink(const KernelSet& kernels, const AdapterInput& x, std::byte* ranks) noexcept;
+  std::span<const AdapterPiece> pieces() const noexcept { return pieces_; }
   // All pieces, when they are through A. The calling worker has called shrink() before.
   std::span<const AdapterPiece> wait() const noexcept;
 
@@ -107,6 +124,11 @@ class SharedAdapters {
   std::atomic<std::int64_t> next_{0}, done_{0};        // tasks taken; pieces that are through
 };
 
+// Steps of AheadStream in a product of panels with rows of k values: at least as many as there are.
+inline std::int64_t ahead_steps(std::int64_t panels, std::int64_t rows, std::int64_t k) noexcept {
+  return std::max<std::int64_t>(1, panels * ((rows + kTileRows - 1) / kTileRows) * (k / kGroup));
+}
+
 // What adapters do to the outputs of one product, for a worker.
 struct AdapterOutputs {
   const SharedAdapters* shared = nullptr;  // null: `pieces` are through A
@@ -114,6 +136,9 @@ struct AdapterOutputs {
   const std::byte* ranks = nullptr;
   AdapterInput x = {};  // the rows that went through A
 
+  void add_ahead(const AdaptedColumns& columns, AheadOfPieces& ahead) const noexcept {
+    ahead.add(shared != nullptr ? shared->pieces() : pieces, columns);
+  }
   void apply(const KernelSet& kernels, const AdaptedColumns& columns) const noexcept {
     expand_pieces(kernels, shared != nullptr ? shared->wait() : pieces, x, ranks, columns);
   }

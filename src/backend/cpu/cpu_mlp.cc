@@ -141,10 +141,21 @@ void CpuBackend::mlp(const Mlp& of_device, DeviceView from, DeviceView to) {
     products_.shrink(of_down, read);
     const std::int64_t column = weight.column(begin), n = weight.column(end) - column;
     float* first = out.row(0) + column;
-    if (of_down != nullptr) apart.take(0, rows, column, n, first, out.row_stride());
-    weight.multiply(begin, end, {hidden, mlp.down_bias, mlp.accumulate, first, out.row_stride()});
+    const AdaptedColumns columns{begin, end, column, mlp.down_bias, first, out.row_stride()};
+    AheadOfPieces ahead;
+    if (of_down != nullptr) {
+      products_.outputs(of_down, read).add_ahead(columns, ahead);
+      apart.take(0, rows, column, n, first, out.row_stride());
+    }
+    weight.multiply(begin, end,
+                    {.x = hidden,
+                     .bias = mlp.down_bias,
+                     .accumulate = mlp.accumulate,
+                     .out = first,
+                     .out_stride = out.row_stride(),
+                     .ahead = ahead.stream(ahead_steps(end - begin, rows, weight.k()))});
     if (of_down == nullptr) return;
-    products_.outputs(of_down, read).apply(kernels_, {begin, end, column, mlp.down_bias, first, out.row_stride()});
+    products_.outputs(of_down, read).apply(kernels_, columns);
     apart.add_back(0, rows, column, n, first, out.row_stride());
   });
 }

@@ -37,12 +37,36 @@ void HiddenColumns::compute(const KernelSet& kernels, std::int64_t first, std::i
   for (std::int64_t panel = first; panel < last; panel += step) {
     const std::int64_t end = std::min(last, panel + step);
     const std::int64_t column = panel * kPanelRows, columns = std::min(width, end * kPanelRows) - column;
-    if (gated) up->multiply(panel, end, {x, bias, false, gate, stride, expert});
-    up->multiply(gate_panels + panel, gate_panels + end, {x, bias, false, chunk, stride, expert});
+    const AdaptedColumns of_gate{panel, end, up->column(panel), bias, gate, stride};
+    const AdaptedColumns of_up{
+        gate_panels + panel, gate_panels + end, up->column(gate_panels + panel), bias, chunk, stride};
+    AheadOfPieces ahead;
     if (adapters != nullptr) {
-      if (gated) adapters->up.apply(kernels, {panel, end, up->column(panel), bias, gate, stride});
-      adapters->up.apply(
-          kernels, {gate_panels + panel, gate_panels + end, up->column(gate_panels + panel), bias, chunk, stride});
+      if (gated) adapters->up.add_ahead(of_gate, ahead);
+      adapters->up.add_ahead(of_up, ahead);
+    }
+    AheadStream* stream = ahead.stream(ahead_steps((gated ? 2 : 1) * (end - panel), rows, up->k()));
+    if (gated) {
+      up->multiply(panel, end,
+                   {.x = x,
+                    .bias = bias,
+                    .accumulate = false,
+                    .out = gate,
+                    .out_stride = stride,
+                    .expert = expert,
+                    .ahead = stream});
+    }
+    up->multiply(gate_panels + panel, gate_panels + end,
+                 {.x = x,
+                  .bias = bias,
+                  .accumulate = false,
+                  .out = chunk,
+                  .out_stride = stride,
+                  .expert = expert,
+                  .ahead = stream});
+    if (adapters != nullptr) {
+      if (gated) adapters->up.apply(kernels, of_gate);
+      adapters->up.apply(kernels, of_up);
     }
     for (std::int64_t r = 0; r < rows; ++r) {
       float* values = chunk + r * stride;

@@ -82,6 +82,18 @@ struct Activations {
   }
 };
 
+// Memory that is read after a product, and asked for while it is computed: `lines` cache lines with each group of each
+// panel that passes four rows or more. A product that is short of memory's time has less to gain from it.
+struct AheadStream {
+  struct Range {
+    const std::byte* first;
+    std::size_t bytes;
+  };
+  const std::byte *at = nullptr, *end = nullptr;
+  const Range *next = nullptr, *last = nullptr;
+  int lines = 1;
+};
+
 struct LinearArgs {
   const std::byte* panels;  // the first panel to compute
   std::int64_t n_panels;
@@ -94,6 +106,7 @@ struct LinearArgs {
   bool accumulate;           // out += instead of out =
   const quant::QuantFormat* format;
   float factor = 1.0f;  // of the whole matrix: the product is multiplied by it before the bias is added
+  AheadStream* ahead = nullptr;
 };
 
 // One way of computing y = x W^T for weights of one format.

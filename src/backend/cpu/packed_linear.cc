@@ -136,7 +136,7 @@ std::int64_t PackedLinear::column(std::int64_t panel) const noexcept {
 }
 
 void PackedLinear::run(const PanelRange& panels, const Activations& x, const float* bias, bool accumulate, float* out,
-                       std::int64_t out_stride, float factor) const noexcept {
+                       std::int64_t out_stride, float factor, AheadStream* ahead) const noexcept {
   const Segment& segment = panels.segment;
   const std::int64_t column = panels.begin * kPanelRows;
   LinearArgs args{};
@@ -151,6 +151,7 @@ void PackedLinear::run(const PanelRange& panels, const Activations& x, const flo
   args.accumulate = accumulate;
   args.format = segment.format;
   args.factor = factor * segment.factor(panels.expert);
+  args.ahead = ahead;
   segment.kernel->run(args);
 }
 
@@ -227,7 +228,8 @@ void PackedLinear::multiply(std::int64_t first, std::int64_t last, const Product
         count_rounding(panels, product, rounding_[&segment - segments_.data()]);
       }
       float* out = product.out + (segment.first_row + p * kPanelRows - first_column);
-      run(panels, x.view(type, 0, x.rows()), product.bias, product.accumulate, out, product.out_stride, product.factor);
+      run(panels, x.view(type, 0, x.rows()), product.bias, product.accumulate, out, product.out_stride, product.factor,
+          product.ahead);
       if (!segment.int8x2) continue;
       run(panels, x.remainder(type, 0, x.rows()), nullptr, true, out, product.out_stride, product.factor);
     }

@@ -81,6 +81,7 @@ class PackedLinear final : public Linear {
     std::int64_t out_stride;
     std::int64_t expert = 0;  // whose panels
     float factor = 1.0f;      // of x W^T
+    AheadStream* ahead = nullptr;
   };
   // Computes out = x W^T (+ bias) (+ out) for the columns of the panels [first, last).
   void multiply(std::int64_t first, std::int64_t last, const Product& product) const noexcept;
@@ -91,6 +92,11 @@ class PackedLinear final : public Linear {
                    std::int64_t out_stride) const noexcept;
 
   void unpack_row(std::int64_t row, float* out) const override;
+  // The memory of the panels [first, last) of a single weight.
+  std::span<const std::byte> panel_memory(std::int64_t first, std::int64_t last) const noexcept {
+    const std::byte* at = panel(segments_.front(), first, 0);
+    return {at, panel(segments_.front(), last, 0)};
+  }
 
   struct Counts;
 
@@ -104,7 +110,7 @@ class PackedLinear final : public Linear {
     std::int64_t begin, end, expert;
   };
   void run(const PanelRange& panels, const Activations& x, const float* bias, bool accumulate, float* out,
-           std::int64_t out_stride, float factor = 1.0f) const noexcept;
+           std::int64_t out_stride, float factor = 1.0f, AheadStream* ahead = nullptr) const noexcept;
   void count_rounding(const PanelRange& panels, const Product& product, Counts& counts) const noexcept;
   void pack(const WeightSource& source, const Segment& segment, WorkerTeam& team);
   std::size_t order_of(std::vector<std::int32_t> columns);

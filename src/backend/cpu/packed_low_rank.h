@@ -88,6 +88,16 @@ class PackedLowRank final : public LowRank {
   // rows, from `first_row` on. `scale` is that of the rows.
   void expand(const KernelSet& kernels, const AdaptedColumns& columns, const AdapterInput& x, std::int64_t first_row,
               std::int64_t rows, float scale, const std::byte* ranks) const noexcept;
+  // Calls visit(memory) for what expand() reads for these columns.
+  template <typename Visit>
+  void for_memory(const AdaptedColumns& columns, const Visit& visit) const noexcept {
+    for (const Expand& part : expands_) {
+      const std::int64_t begin = std::max<std::int64_t>(0, columns.first - part.first_panel);
+      const std::int64_t end = std::min(part.panels, columns.last - part.first_panel);
+      if (begin >= end || part.b.empty() || part.shrink == LowRankSource::Expand::kInput) continue;
+      visit(part.b.front()->panel_memory(begin, end));
+    }
+  }
   // Whether it has factors, which must not find in the outputs what the product is added to.
   bool has_factors() const noexcept { return has_factors_; }
 

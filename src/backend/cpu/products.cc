@@ -69,10 +69,21 @@ void Products::multiply_columns(StepProgram& program, const RowSource& source, c
     const TensorView& out = output.rows;
     const std::int64_t column = input.weight->column(begin), n = input.weight->column(end) - column;
     float* to = out.row(0) + column;
-    if (input.shared != nullptr) apart.take(0, x.rows(), column, n, to, out.row_stride());
-    input.weight->multiply(begin, end, {x, output.bias, output.accumulate, to, out.row_stride()});
+    const AdaptedColumns columns{begin, end, column, output.bias, to, out.row_stride()};
+    AheadOfPieces ahead;
+    if (input.shared != nullptr) {
+      outputs(input, worker).add_ahead(columns, ahead);
+      apart.take(0, x.rows(), column, n, to, out.row_stride());
+    }
+    input.weight->multiply(begin, end,
+                           {.x = x,
+                            .bias = output.bias,
+                            .accumulate = output.accumulate,
+                            .out = to,
+                            .out_stride = out.row_stride(),
+                            .ahead = ahead.stream(ahead_steps(end - begin, x.rows(), input.weight->k()))});
     if (input.shared == nullptr) return;
-    outputs(input, worker).apply(kernels_, {begin, end, column, output.bias, to, out.row_stride()});
+    outputs(input, worker).apply(kernels_, columns);
     apart.add_back(0, x.rows(), column, n, to, out.row_stride());
   });
 }
