@@ -41,9 +41,10 @@ class ConfigView {
   ConfigView(const ConfigFile& config, std::string_view defaults);
 
   // Whether names and orders are GGUF's.
-  bool gguf() const noexcept { return config_->gguf && !spelled_as_huggingface_; }
-  // From now on they are those that the same model has in Hugging Face's files. Fields are read as before.
-  void spell_as_huggingface() noexcept { spelled_as_huggingface_ = true; }
+  bool gguf() const noexcept { return spelled_as_gguf_.value_or(config_->gguf); }
+  // From now on they are those that the same model has in a GGUF file, or in Hugging Face's files. Fields are read as
+  // before.
+  void spell_as(bool gguf) noexcept { spelled_as_gguf_ = gguf; }
   const ConfigFile& config() const noexcept { return *config_; }
   const std::string& file() const noexcept { return config_->file; }
 
@@ -89,7 +90,7 @@ class ConfigView {
   const ConfigFile* config_;
   std::shared_ptr<const nlohmann::json> filled_;  // config.json with the defaults; null: there are none
   std::set<std::string> read_;
-  bool spelled_as_huggingface_ = false;
+  std::optional<bool> spelled_as_gguf_;
 };
 
 }  // namespace millrace::checkpoint

@@ -44,6 +44,9 @@ bool is_reordered(const Checkpoint& checkpoint, const ModelConfig& config, const
          family.name == "cohere2_moe";
 }
 
+// Families whose safetensors do not say how a GGUF file of the same model has rows and layers.
+constexpr std::string_view kOtherwiseInGguf[] = {"deci", "falcon", "glm4", "granite_swa", "mimo_v2_flash", "refact"};
+
 }  // namespace
 
 Result<ModelSpec> make_spec(const Checkpoint& checkpoint, const backend::Limits& limits) try {
@@ -69,25 +72,27 @@ Result<ModelSpec> make_spec(const Checkpoint& checkpoint, const backend::Limits&
   return failure.error();
 }
 
-ModelSpec make_module_spec(const Checkpoint& checkpoint) {
-  if (!checkpoint.config.gguf) return make_spec(checkpoint).or_throw();
+ModelSpec make_module_spec(const Checkpoint& checkpoint, bool gguf) {
+  if (checkpoint.config.gguf == gguf) return make_spec(checkpoint).or_throw();
   const ModelFamily* family = find_family(checkpoint.config);
   CHECK(family != nullptr);
   try {
     checkpoint::ConfigView view = view_as(*family, checkpoint.config);
     ModelConfig config = read_shared_config(view, family->defaults);
     complete_from_tensors(checkpoint, config);
-    view.spell_as_huggingface();
+    view.spell_as(gguf);
     ModelSpec spec = family->spec(view, config);
     spec.family = family->name;
-    if (is_reordered(checkpoint, config, *family)) {
+    const bool otherwise = gguf ? std::ranges::find(kOtherwiseInGguf, family->name) != std::end(kOtherwiseInGguf)
+                                : is_reordered(checkpoint, config, *family);
+    if (otherwise) {
       throw_load_error(ErrorCode::kUnsupported, "lora", "rows of its GGUF files are in an order of their own");
     }
     return spec;
   } catch (const LoadError& failure) {
     throw_load_error(ErrorCode::kUnsupported, "lora",
-                     "{}: what adapters call the weights of a {} model is not known: {}", checkpoint.path, family->name,
-                     failure.error().message);
+                     "{}: what {}adapters call the weights of a {} model is not known: {}", checkpoint.path,
+                     gguf ? "GGUF " : "", family->name, failure.error().message);
   }
 }
 

@@ -12,9 +12,9 @@ namespace millrace::model {
 // handles, or a configured field that only other families understand.
 Result<ModelSpec> make_spec(const checkpoint::Checkpoint& checkpoint, const backend::Limits& limits = {});
 
-// The spec with names and orders of weights as in Hugging Face's files, also of a GGUF file: what adapters call the
-// model's modules. Numbers that decide nothing of these may be wrong. Throws LoadError: kUnsupported for a family whose
-// GGUF files say too little.
-ModelSpec make_module_spec(const checkpoint::Checkpoint& checkpoint);
+// The spec with names and orders of weights as in Hugging Face's files or, with `gguf`, as in a GGUF file, whatever the
+// checkpoint is: what adapters call the model's modules. Numbers that decide nothing of these may be wrong. Throws
+// LoadError: kUnsupported for a family of which the one kind of files says too little for the other.
+ModelSpec make_module_spec(const checkpoint::Checkpoint& checkpoint, bool gguf = false);
 
 }  // namespace millrace::model

@@ -3,12 +3,11 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <filesystem>
 #include <set>
 
 #include "model/adapters/load_adapter.h"
-#include "model/testing/golden_logits.h"
+#include "model/testing/golden_adapters.h"
 #include "model/testing/runner.h"
 
 namespace millrace::model {
@@ -16,33 +15,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path kGolden = fs::path(MILLRACE_TEST_DATA) / "../golden";
-
-// The model that the adapter in that folder was made of.
-fs::path base_of(const fs::path& folder) {
-  std::string name = read_file(Env::system(), folder / "base", 200).or_throw();
-  name.pop_back();
-  return kGolden / name;
-}
-
 // All of them, or those whose base has a twin.
 std::vector<fs::path> golden_adapters(bool with_gguf) {
   std::vector<fs::path> folders;
-  for (const auto& folder : fs::directory_iterator(kGolden / "adapters")) {
+  for (const auto& folder : fs::directory_iterator(kGoldens / "adapters")) {
     if (!with_gguf || fs::exists(base_of(folder.path()) / "model.gguf")) folders.push_back(folder.path());
   }
   std::ranges::sort(folders);
   return folders;
-}
-
-double largest_error(const std::vector<float>& found, const std::vector<float>& expected) {
-  EXPECT_EQ(found.size(), expected.size());
-  double largest = 0.0, error = 0.0;
-  for (std::size_t i = 0; i < std::min(found.size(), expected.size()); ++i) {
-    error = std::max(error, std::abs(static_cast<double>(found[i]) - expected[i]));
-    largest = std::max(largest, static_cast<double>(std::abs(expected[i])));
-  }
-  return error / largest;
 }
 
 class GoldenAdapter : public testing::TestWithParam<fs::path> {

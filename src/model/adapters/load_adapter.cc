@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "model/adapters/adapter_files.h"
 #include "model/adapters/adapter_reading.h"
-#include "model/make_spec.h"
+#include "model/adapters/adapter_spec.h"
+#include "model/adapters/open_adapter.h"
 #include "model/weight_loader.h"
 
 namespace millrace::model {
@@ -42,10 +42,10 @@ std::vector<const BlockWeight*> stacked_in(const Product& product, const std::ve
 
 }  // namespace
 
-std::shared_ptr<const Adapter> AdapterLoader::load(Env& env, const std::string& directory,
+std::shared_ptr<const Adapter> AdapterLoader::load(Env& env, const std::string& path,
                                                    const AdapterOptions& options) const {
-  const AdapterFiles files = open_adapter(env, directory);
-  ModelSpec spec = make_module_spec(checkpoint_);
+  const AdapterFiles files = open_adapter(env, path, [&] { return adapter_modules(checkpoint_); });
+  ModelSpec spec = adapter_spec(checkpoint_, files);
   const LayerStack& layers = model_.layers();
   if (std::ssize(spec.layers) > layers.size()) spec.layers.resize(static_cast<std::size_t>(layers.size()));
   const HasTensor none = [](const std::string&) { return false; };
@@ -79,7 +79,7 @@ std::shared_ptr<const Adapter> AdapterLoader::load(Env& env, const std::string& 
   reading.pass_copy(spec.names.head, base, (tied ? own.embedding : own.head) + ".weight");
   reading.check_complete();
   if (reading.sources.empty() && reading.of_embedding.empty()) {
-    throw_load_error(ErrorCode::kBadFile, directory, "{}: has no weights", directory);
+    throw_load_error(ErrorCode::kBadFile, path, "{}: has no weights", path);
   }
   auto packed = backend_.make_low_ranks(std::move(reading.sources), model_.precision());
   std::vector<std::unique_ptr<backend::LowRank>> by_place(static_cast<std::size_t>(layers.places()));

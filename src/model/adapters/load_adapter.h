@@ -21,7 +21,8 @@ class AdapterLoader {
   AdapterLoader(const checkpoint::Checkpoint& checkpoint, const Transformer& model, backend::Backend& backend)
       : checkpoint_(checkpoint), model_(model), backend_(backend) {}
 
-  std::shared_ptr<const Adapter> load(Env& env, const std::string& directory, const AdapterOptions& options) const;
+  // `path`: a directory of PEFT, or a file in GGUF or safetensors, as open_adapter() takes them.
+  std::shared_ptr<const Adapter> load(Env& env, const std::string& path, const AdapterOptions& options) const;
 
  private:
   const checkpoint::Checkpoint& checkpoint_;

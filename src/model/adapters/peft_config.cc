@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/strict_json.h"
 #include "checkpoint/json_fields.h"
+#include "checkpoint/quote_name.h"
 #include "model/weights/module_pattern.h"
 
 namespace millrace::model {
@@ -157,6 +158,14 @@ std::vector<std::pair<std::string, std::vector<std::int64_t>>> indices_of(const 
 
 }  // namespace
 
+PeftConfig::PeftConfig(const std::string& file, std::map<std::string, Module> modules) : modules_(std::move(modules)) {
+  for (const auto& [name, module] : modules_) {
+    if (module.rank >= 1 && module.rank <= kMaxRank && std::isfinite(module.scale)) continue;
+    throw_load_error(ErrorCode::kBadFile, name, "{}: module {} has rank {} and scale {}: rank must be 1 to {}", file,
+                     checkpoint::quote_name(name), module.rank, module.scale, kMaxRank);
+  }
+}
+
 PeftConfig::PeftConfig(const std::string& file, std::string_view text) {
   const nlohmann::json json = checkpoint::parse_json_object(file, text);
   const JsonFields fields(file, json);
@@ -197,6 +206,7 @@ double PeftConfig::value_of(const Patterns& patterns, const std::string& module,
 }
 
 std::int64_t PeftConfig::rank(const std::string& module) const {
+  if (const auto own = modules_.find(module); own != modules_.end()) return own->second.rank;
   return static_cast<std::int64_t>(value_of(ranks_, module, static_cast<double>(rank_)));
 }
 
@@ -208,6 +218,7 @@ std::vector<std::int64_t> PeftConfig::token_indices(const std::string& module) c
 }
 
 double PeftConfig::scale(const std::string& module) const {
+  if (const auto own = modules_.find(module); own != modules_.end()) return own->second.scale;
   const auto rank = static_cast<double>(this->rank(module));
   return value_of(alphas_, module, alpha_) / (rank_stabilized_ ? std::sqrt(rank) : rank);
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,6 +12,13 @@ namespace millrace::model {
 // adapter_config.json of PEFT, as far as it decides what an adapter of LoRA computes.
 class PeftConfig {
  public:
+  struct Module {
+    std::int64_t rank = 0;
+    double scale = 0.0;  // the factor of B A
+  };
+  PeftConfig() = default;
+  // What a file without adapter_config.json says of its modules. Throws LoadError for ranks and scales out of range.
+  PeftConfig(const std::string& file, std::map<std::string, Module> modules);
   // Throws LoadError naming file and field: kBadFile for values of another type or out of range, kUnsupported for a
   // type that is not LoRA, a form of it that is not supported, and a field that is not known and has an effect.
   PeftConfig(const std::string& file, std::string_view text);
@@ -39,6 +47,7 @@ class PeftConfig {
   bool rank_stabilized_ = false, dora_ = false, lora_bias_ = false;
   std::vector<std::string> modules_to_save_;
   Patterns ranks_, alphas_;
+  std::map<std::string, Module> modules_;                                         // of files without patterns
   std::vector<std::pair<std::string, std::vector<std::int64_t>>> token_indices_;  // by module; "": the embedding
 };
 

@@ -1,0 +1,120 @@
+#include "model/adapters/gguf_adapter.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "checkpoint/gguf_reader.h"
+#include "checkpoint/json_fields.h"
+#include "checkpoint/quote_name.h"
+#include "model/adapters/file_in_memory.h"
+
+namespace millrace::model {
+namespace {
+
+using checkpoint::GgufMetadata;
+using checkpoint::quote_name;
+using checkpoint::RawTensor;
+
+constexpr std::string_view kGgufA = ".weight.lora_a", kGgufB = ".weight.lora_b", kEmbedding = "token_embd";
+constexpr const char* kGgufAlpha = "adapter.lora.alpha";
+// Of an adapter; these have no effect on what it computes.
+constexpr std::string_view kOfPeople[] = {"adapter.lora.task_name", "adapter.lora.prompt_prefix"};
+
+void require(const GgufMetadata& metadata, const std::string& key, std::string_view expected) {
+  const std::string found = metadata.required_text(key);
+  if (found == expected) return;
+  throw_load_error(ErrorCode::kUnsupported, key, "{}: {} is {}, must be '{}'", metadata.file(), key, quote_name(found),
+                   expected);
+}
+
+void check_metadata(const GgufMetadata& metadata) {
+  require(metadata, "general.type", "adapter");
+  require(metadata, "adapter.type", "lora");
+  for (const auto& [key, value] : metadata.entries()) {
+    const bool known =
+        key == "adapter.type" || key == kGgufAlpha || std::ranges::find(kOfPeople, key) != std::end(kOfPeople);
+    if (known || !(key.starts_with("adapter.") || key.starts_with("split."))) continue;
+    throw_load_error(ErrorCode::kUnsupported, key, "{}: key {} is not known, and may change what the adapter does",
+                     metadata.file(), quote_name(key));
+  }
+}
+
+// The tensor's values as f32 in a file of its own, as [cols, rows] if `turned`: what follows takes rows apart, which
+// blocks of quantized values do not allow.
+void keep_as_f32(checkpoint::Checkpoint& tensors, RawTensor& tensor, bool turned) {
+  std::vector<std::byte> stored(tensor.bytes);
+  tensors.read(tensor, 0, stored).or_throw();
+  std::vector<float> values(static_cast<std::size_t>(tensor.shape.elements()));
+  tensor.format->unpack(stored.data(), values);
+  const auto rows = static_cast<std::size_t>(tensor.shape[0]), cols = static_cast<std::size_t>(tensor.shape[1]);
+  if (turned) {
+    std::vector<float> other(values.size());
+    for (std::size_t i = 0; i < values.size(); ++i) other[i % cols * rows + i / cols] = values[i];
+    values = std::move(other);
+    tensor.shape = Shape{tensor.shape[1], tensor.shape[0]};
+  }
+  const auto bytes = std::as_bytes(std::span(values));
+  tensor.format = quant::find_format("f32");
+  tensor.file = static_cast<int>(tensors.files.size());
+  tensor.offset = 0;
+  tensor.bytes = bytes.size();
+  tensors.files.push_back(std::make_unique<FileInMemory>(
+      tensors.path, std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size())));
+}
+
+// Gives a tensor PEFT's name, and the form in which PEFT has it.
+void take_tensor(checkpoint::Checkpoint& tensors, RawTensor& tensor) {
+  const bool a = tensor.name.ends_with(kGgufA);
+  if ((!a && !tensor.name.ends_with(kGgufB)) || tensor.shape.rank() != 2) {
+    throw_load_error(ErrorCode::kUnsupported, tensor.name,
+                     "{}: tensor {} is {}: matrices MODULE{} and MODULE{} expected", tensors.path,
+                     quote_name(tensor.name), tensor.shape.to_string(), kGgufA, kGgufB);
+  }
+  tensor.name.erase(tensor.name.size() - kGgufA.size());
+  const bool embedding = tensor.name == kEmbedding;
+  tensor.name +=
+      std::string(embedding ? ".lora_embedding_" : ".lora_") + (a ? "A" : "B") + (embedding ? "" : ".weight");
+  const bool turned = embedding && a;  // llama.cpp gathers its rows
+  if (turned || tensor.format->block_values != 1) keep_as_f32(tensors, tensor, turned);
+}
+
+// The factor of B A is alpha / rank; without alpha it is 1.
+std::map<std::string, PeftConfig::Module> modules_of(const checkpoint::Checkpoint& tensors, double alpha) {
+  std::map<std::string, PeftConfig::Module> modules;
+  for (const RawTensor& tensor : tensors.tensors) {
+    const std::size_t at = std::min(tensor.name.find(".lora_A.weight"), tensor.name.find(".lora_embedding_A"));
+    if (at == std::string::npos) continue;
+    const std::int64_t rank = tensor.shape[0];
+    modules[tensor.name.substr(0, at)] = {rank, alpha == 0.0 ? 1.0 : alpha / static_cast<double>(rank)};
+  }
+  return modules;
+}
+
+}  // namespace
+
+AdapterFiles read_gguf_adapter(Env& env, const std::string& path) {
+  auto bytes = checkpoint::read_optional_file(env, path, kMaxAdapterBytes);
+  if (!bytes) throw_load_error(ErrorCode::kNotFound, path, "{}: No such file or directory", path);
+  AdapterFiles files{.path = path};
+  checkpoint::Checkpoint& tensors = files.tensors;
+  tensors.path = tensors.config.file = path;
+  tensors.files.push_back(std::make_unique<FileInMemory>(path, *std::move(bytes)));
+  checkpoint::GgufHeader header = checkpoint::read_gguf_header(*tensors.files.front());
+  check_metadata(header.metadata);
+  files.gguf_architecture = header.metadata.required_text("general.architecture");
+  const double alpha = header.metadata.number(kGgufAlpha).value_or(0.0);
+  if (!std::isfinite(alpha)) {
+    throw_load_error(ErrorCode::kBadFile, kGgufAlpha, "{}: {} is {}, must be finite", path, kGgufAlpha, alpha);
+  }
+  tensors.tensors = std::move(header.tensors);
+  for (std::size_t i = 0; i < tensors.tensors.size(); ++i) {
+    take_tensor(tensors, tensors.tensors[i]);
+    tensors.tensor_index.emplace(tensors.tensors[i].name, i);
+  }
+  files.config = PeftConfig(path, modules_of(tensors, alpha));
+  return files;
+}
+
+}  // namespace millrace::model

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+
+#include "base/env.h"
+#include "model/adapters/adapter_files.h"
+#include "model/adapters/adapter_names.h"
+
+namespace millrace::model {
+
+// Opens a directory with adapter_config.json and adapter_model.safetensors (or .bin), as PEFT writes it; a .gguf file;
+// or a .safetensors file that is all there is (read_weights_adapter). Throws LoadError naming file, field or tensor.
+AdapterFiles open_adapter(Env& env, const std::string& path, const ModuleNames& modules = {});
+
+}  // namespace millrace::model
