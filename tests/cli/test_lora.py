@@ -52,7 +52,7 @@ def test_list_says_what_is_in_a_directory(millrace, tmp_path):
     assert (rows["llama_all"]["rank"], rows["llama_all"]["modules"], rows["llama_all"]["kind"]) == (6, 14, "LoRA")
     assert rows["llama_rslora"]["kind"] == "rsLoRA" and rows["llama_patterns"]["rank"] == 7 and rows["llama_torch"]["modules"] == 4
     assert rows["gpt2"]["base_model_name_or_path"] == "tiny/gpt2" and rows["gpt2"]["bytes"] == (ADAPTERS / "gpt2/adapter_model.safetensors").stat().st_size
-    assert [line.split()[0] for line in millrace("lora", "list", ADAPTERS / "llama_all").out.splitlines()] == ["name", "llama_all"]
+    assert [line.split()[0] for line in millrace("lora", "list", ADAPTERS / "llama_rslora").out.splitlines()] == ["name", "llama_rslora"]
     assert all(one["problem"] == "" for one in out)
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken/adapter_config.json").write_text('{"peft_type": "IA3"}')

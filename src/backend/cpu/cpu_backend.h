@@ -67,6 +67,8 @@ class CpuBackend final : public HostMemoryBackend {
  private:
   struct ExpertStep;
   struct ExpertPhases;
+  void record_down(const HostMlp& mlp, std::int64_t rows, const AdapterForm& down_form, const ApartRows& apart,
+                   TensorView out);
 
   KernelSet kernels_;
   WeightArena arena_;

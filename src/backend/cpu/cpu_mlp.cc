@@ -131,9 +131,15 @@ void CpuBackend::mlp(const Mlp& of_device, DeviceView from, DeviceView to) {
       ActivationRows(packed(mlp.down).activation_form(), rows, hidden_.data()).finish_rows(kernels_, begin, end);
     });
   }
+  record_down(mlp, rows, down_form, apart, out);
+}
+
+// Columns of the second product, which the workers share.
+void CpuBackend::record_down(const HostMlp& mlp, std::int64_t rows, const AdapterForm& down_form,
+                             const ApartRows& apart, TensorView out) {
   const std::uint64_t contents = new_contents();
   SharedAdapters* of_down = products_.share_adapters(mlp.down_adapters, rows);
-  program_->add_split(down.panels(), kColumnGrain, [=, this](std::int64_t begin, std::int64_t end, int) {
+  program_->add_split(packed(mlp.down).panels(), kColumnGrain, [=, this](std::int64_t begin, std::int64_t end, int) {
     const PackedLinear& weight = packed(mlp.down);
     const ActivationRows hidden =
         ActivationRows(weight.activation_form(), rows, hidden_.data()).with_contents(contents);

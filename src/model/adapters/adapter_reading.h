@@ -85,7 +85,7 @@ class AdapterReading {
   const AdapterOptions& options_;
   const ModelSpec& spec_;
   WeightLoader loader_, whole_;
-  // Of the product being added, by module: the number of its A, and where DoRA needs them, the values.
+  // The As of the product being added, by module: their numbers and, where DoRA needs them, values.
   struct ReadA {
     std::int64_t number = 0;
     std::vector<float> values;

@@ -29,7 +29,7 @@ class KeptMatrices {
   void note(const std::string& name, std::span<const float> values);
   // Reads the matrix and rounds it. Throws LoadError naming a tensor with a value that is no finite number.
   backend::WeightSource keep(const backend::WeightSource& source, const quant::QuantFormat& format);
-  // Of all matrices together, relative.
+  // The relative error of all matrices together.
   double error() const;
   // To be called once.
   std::string key() { return hex(digest_.finish()); }
