@@ -18,8 +18,8 @@ void declare_adapter_life(CLI::App& app, runtime::AdapterConfig& adapters);
 // With the paths of adapters that are named as org/name on the hub; what the cache lacks is downloaded, unless offline.
 // Throws LoadError.
 runtime::AdapterConfig resolved_adapters(const runtime::AdapterConfig& adapters, const HubFlags& hub);
-// Where `adapters` says that its one is merged, makes it one of `model` that loading merges into the weights, and forgets
-// it in `adapters`. Throws LoadError.
+// Where `adapters` says that its one is merged, makes it one of `model` that loading merges into the weights, and
+// forgets it in `adapters`. Throws LoadError.
 void merge_adapters(runtime::AdapterConfig& adapters, ModelFlags& model);
 // Logs a warning for each adapter that was made for a model of the hub with another name than `model`, as far as both
 // say so: its shapes decide whether it fits. Reads the adapters' configurations; what is wrong with them is not said.

@@ -27,8 +27,9 @@ using ReadFile = std::function<Result<std::string>(const RepositoryFile&)>;
 // Chooses the model among `files` that `selector` names: a quantization, a file's name, or empty for the best one.
 // `where` names the repository in messages; `read` is only called for the index of shards. The preference is quantized
 // GGUF, safetensors, GGUF in full precision, and last torch's files (.bin, .pt), whose code is never executed; the
-// selectors "safetensors" and "torch" request these, and kAdapterSelector the files of a PEFT adapter. Other files that can contain code (.h5, .py ...) are never chosen:
-// kUnsupported if there is nothing else. kNotFound lists what there is.
+// selectors "safetensors" and "torch" request these, and kAdapterSelector the files of a PEFT adapter. Other files that
+// can contain code (.h5, .py ...) are never chosen: kUnsupported if there is nothing else. kNotFound lists what there
+// is.
 Result<ModelChoice> choose_model(const std::string& where, std::span<const RepositoryFile> files,
                                  const std::string& selector, const ReadFile& read);
 

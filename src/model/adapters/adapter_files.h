@@ -14,7 +14,7 @@ struct AdapterFiles {
   // Its tensors, by the names of the base's modules: "model.layers.0.self_attn.q_proj.lora_A.weight". What other tools
   // put in front of or into names is gone.
   checkpoint::Checkpoint tensors = {};
-  // Of GGUF, which has names and orders of rows of its own: the base's general.architecture. Empty: those of Hugging
+  // GGUF files have names and orders of rows of their own: the base's general.architecture. Empty: those of Hugging
   // Face.
   std::string gguf_architecture = {};
 };
