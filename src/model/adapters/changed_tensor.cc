@@ -20,7 +20,7 @@ ChangedTensor::ChangedTensor(const RandomAccessFile& file, const checkpoint::Raw
     : file_(file),
       stored_(tensor),
       format_(format),
-      rows_(tensor.shape.rows()),
+      rows_(tensor.shape.elements() / tensor.shape.back()),  // of a scalar: 1
       cols_(tensor.shape.back()),
       stored_row_bytes_(tensor.format->row_bytes(cols_)),
       row_bytes_(format.row_bytes(cols_)),
