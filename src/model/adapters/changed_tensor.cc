@@ -20,7 +20,7 @@ ChangedTensor::ChangedTensor(const RandomAccessFile& file, const checkpoint::Raw
     : file_(file),
       stored_(tensor),
       format_(format),
-      rows_(tensor.shape.elements() / tensor.shape.back()),  // of a scalar: 1
+      rows_(tensor.shape.rank() == 0 ? 1 : tensor.shape.rows()),
       cols_(tensor.shape.back()),
       stored_row_bytes_(tensor.format->row_bytes(cols_)),
       row_bytes_(format.row_bytes(cols_)),
