@@ -73,16 +73,18 @@ void declare_adapter_life(CLI::App& app, runtime::AdapterConfig& adapters) {
       ->check(CLI::IsMember(runtime::waiting_modes()));
 }
 
+std::string adapter_path(const std::string& given, const HubFlags& hub) {
+  std::error_code ignored;
+  if (std::filesystem::exists(given, ignored) || hub::is_path_reference(given)) return given;
+  auto reference = hub::parse_reference(given).or_throw();
+  if (reference.name.find('/') == std::string::npos) return given;  // a directory that is not there
+  if (reference.selector.empty()) reference.selector = hub::kAdapterSelector;
+  return hub_model_path(reference, hub);
+}
+
 runtime::AdapterConfig resolved_adapters(const runtime::AdapterConfig& adapters, const HubFlags& hub) {
   runtime::AdapterConfig config = adapters;
-  for (runtime::NamedAdapter& adapter : config.lora) {
-    std::error_code ignored;
-    if (std::filesystem::exists(adapter.path, ignored) || hub::is_path_reference(adapter.path)) continue;
-    auto reference = hub::parse_reference(adapter.path).or_throw();
-    if (reference.name.find('/') == std::string::npos) continue;  // a directory that is not there
-    if (reference.selector.empty()) reference.selector = hub::kAdapterSelector;
-    adapter.path = hub_model_path(reference, hub);
-  }
+  for (runtime::NamedAdapter& adapter : config.lora) adapter.path = adapter_path(adapter.path, hub);
   return config;
 }
 

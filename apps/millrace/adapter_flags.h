@@ -15,6 +15,9 @@ void declare_adapters(CLI::App& app, runtime::AdapterConfig& adapters);
 // The flags about adapters that come and go while a server runs.
 void declare_adapter_life(CLI::App& app, runtime::AdapterConfig& adapters);
 
+// Where an adapter is that a user names: a path stays; of org/name on the hub, what the cache lacks is downloaded,
+// unless offline. Throws LoadError.
+std::string adapter_path(const std::string& given, const HubFlags& hub);
 // With the paths of adapters that are named as org/name on the hub; what the cache lacks is downloaded, unless offline.
 // Throws LoadError.
 runtime::AdapterConfig resolved_adapters(const runtime::AdapterConfig& adapters, const HubFlags& hub);

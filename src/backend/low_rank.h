@@ -24,7 +24,9 @@ struct LowRankSource {
     std::int64_t stacked = 0;  // number of the weight in the Linear
     // Index of its A. kInput: there is none, and B [its rows, k], in any format, is multiplied with x itself.
     std::int64_t shrink = 0;
-    WeightSource b = {};             // [its rows, rank of its A] as f32 or bf16, multiplied in f32; no rows: none
+    WeightSource b = {};  // [its rows, rank of its A] as f32 or bf16, multiplied in f32; no rows: none
+    // In place of B: numbers of outputs, ascending, to which A x is added in its order. At most its rank.
+    std::vector<std::int32_t> outputs = {};
     std::vector<float> factor = {};  // [its rows] or empty: 1. DoRA, arXiv:2402.09353
     std::vector<float> bias = {};    // [its rows] or empty: 0
     bool replaces_bias = false;

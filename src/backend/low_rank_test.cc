@@ -351,6 +351,42 @@ TEST(LowRankMlp, IsThatOfTheMergedWeights) {
   }
 }
 
+// Outputs that a matrix of low rank is added to one by one, wherever panels and pieces of columns begin and end.
+TEST(LowRankOutputs, AreThoseOfTheirNumbers) {
+  const auto backend = make_test_backend(2);
+  const AdapterMatrix weight(100, kAdapterInputs, 1), a(4, kAdapterInputs, 2);
+  const auto source_of = [](const AdapterMatrix& matrix) {
+    std::vector<WeightSource> sources;
+    sources.push_back(matrix.source("f32"));
+    return sources;
+  };
+  const auto base = backend->make_linear(source_of(weight), MatmulPrecision::kF32);
+  const std::vector<std::int32_t> outputs = {0, 15, 99};
+  LowRankSource changed{.base = base.get()};
+  changed.shrinks.push_back({a.source("f32"), 1.0f});
+  changed.expands.push_back({.stacked = 0, .shrink = 0, .outputs = outputs});
+  std::vector<LowRankSource> sources;
+  sources.push_back(std::move(changed));
+  const auto packed = std::move(backend->make_low_ranks(std::move(sources), MatmulPrecision::kF32).front());
+  for (const std::int64_t rows : {2, 40}) {
+    const Values x = random_values(rows * kAdapterInputs, 3);
+    const DeviceBuffer input = matrix(*backend, x),
+                       out = matrix(*backend, Values(static_cast<std::size_t>(rows * 100)));
+    const std::vector<AdapterRows> adapters = {{1, rows - 1, packed.get(), 0.5f}};
+    backend->linear(*base, {.adapters = adapters}, input.view(rows, kAdapterInputs), out.view(rows, 100));
+    const Values found = values_of(*backend, out.view(rows, 100));
+    for (std::int64_t r = 0; r < rows; ++r) {
+      const std::vector<double> of_row(x.begin() + r * kAdapterInputs, x.begin() + (r + 1) * kAdapterInputs);
+      for (std::int64_t c = 0; c < 100; ++c) {
+        double expected = weight.product(c, of_row.data());
+        const auto at = std::ranges::find(outputs, c);
+        if (r > 0 && at != outputs.end()) expected += 0.5 * a.product(at - outputs.begin(), of_row.data());
+        EXPECT_NEAR(found[static_cast<std::size_t>(r * 100 + c)], expected, 1e-5) << r << ' ' << c;
+      }
+    }
+  }
+}
+
 TEST(RowDelta, AddsToTheRowsThatAreGathered) {
   constexpr std::int64_t kTokens = 40, kSize = 96, kRank = 4;
   const auto backend = make_test_backend(2);

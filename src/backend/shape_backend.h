@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -8,6 +9,7 @@
 
 #include "backend/forwarding_backend.h"
 #include "backend/low_rank.h"
+#include "backend/source_rows.h"
 
 namespace millrace::backend {
 
@@ -53,7 +55,7 @@ class ShapeBackend final : public ForwardingBackend {
       std::size_t bytes = 0;
       for (const auto& [a, scale] : source.shrinks) bytes += packed_bytes(*a.format, a.rows, a.cols, precision);
       for (const auto& expand : source.expands) {
-        bytes += (expand.factor.size() + expand.bias.size()) * sizeof(float);
+        bytes += (expand.outputs.size() + expand.factor.size() + expand.bias.size()) * sizeof(float);
         if (expand.b.rows == 0) continue;
         const bool of_input = expand.shrink == LowRankSource::Expand::kInput;
         bytes +=
@@ -94,15 +96,7 @@ class ShapeBackend final : public ForwardingBackend {
       row %= n_;
       std::size_t i = 0;
       for (; row >= sources_[i].rows; ++i) row -= sources_[i].rows;
-      const WeightSource& source = sources_[i];
-      std::vector<std::byte> stored(source.format->row_bytes(source.cols));
-      source.read(expert * source.rows + row, 1, stored);
-      std::vector<float> values(static_cast<std::size_t>(source.cols));
-      source.format->unpack(stored.data(), values);
-      const float factor = source.factors.empty() ? 1.0f : source.factors[static_cast<std::size_t>(expert)];
-      for (std::size_t j = 0; j < values.size(); ++j) {
-        out[source.columns.empty() ? j : static_cast<std::size_t>(source.columns[j])] = factor * values[j];
-      }
+      std::ranges::copy(source_row(sources_[i], expert * sources_[i].rows + row), out);
     }
 
    private:

@@ -238,10 +238,12 @@ Result<ModelChoice> choose_adapter(const std::string& where, Files files) {
 }  // namespace
 
 Error adapter_alone(const std::string& where) {
-  return make_error(ErrorCode::kUnsupported, "model",
-                    "{}: a PEFT adapter (adapter_config.json) without its base model; merge it into the base (PEFT's "
-                    "merge_and_unload(), then save_pretrained()) and name the directory of the result",
-                    where);
+  return make_error(
+      ErrorCode::kUnsupported, "model",
+      "{}: a PEFT adapter (adapter_config.json) without its base model; name the base as the model and this as "
+      "its adapter (--lora NAME=...), or merge it into the base (millrace lora merge, or PEFT's "
+      "merge_and_unload(), then save_pretrained()) and name the directory of the result",
+      where);
 }
 
 const RepositoryFile* find_file(Files files, std::string_view name) {

@@ -62,6 +62,7 @@ TEST(ModelChoice, AnAdapterAloneIsNoModel) {
   const auto alone = choose({"README.md", "adapter_config.json", "adapter_model.safetensors", "tokenizer.json"});
   EXPECT_EQ(alone.error().code, ErrorCode::kUnsupported);
   EXPECT_NE(message(alone).find("merge_and_unload"), std::string::npos) << message(alone);
+  EXPECT_NE(message(alone).find("--lora"), std::string::npos) << message(alone);
   EXPECT_EQ(choose({"config.json", "model.safetensors", "adapter_config.json"})->format,
             ModelChoice::Format::kSafetensors);
 }

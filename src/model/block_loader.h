@@ -26,9 +26,7 @@ class BlockLoader {
 
   const ModelSpec& spec() const noexcept { return spec_; }
   backend::Backend& backend() const noexcept { return backend_; }
-  bool has(const std::string& pattern) const {
-    return weights_.has(name(pattern) + ".weight") || weights_.has(name(pattern));
-  }
+  bool has(const std::string& pattern) const { return weights_.in_layer(layer_)(pattern); }
   // The matrices stacked along their outputs. If only some have biases, the others get zeros.
   Product product(std::span<const BlockWeight> stacked);
   Product product(const BlockWeight& weight) { return product(std::span(&weight, 1)); }

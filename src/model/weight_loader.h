@@ -29,6 +29,13 @@ class WeightLoader {
   static std::string layer_name(const std::string& pattern, std::int64_t layer);
 
   bool has(const std::string& name) const { return weights_.has(spec_.names.in_file(name)); }
+  // Whether the file has a pattern's tensor in that layer, with or without ".weight". The loader must outlive it.
+  HasTensor in_layer(std::int64_t layer) const {
+    return [this, layer](const std::string& pattern) {
+      const std::string name = layer_name(pattern, layer);
+      return has(name + ".weight") || has(name);
+    };
+  }
   // `pattern` with the expert's number in place of `[]`.
   static std::string expert_name(const std::string& pattern, std::int64_t expert);
   // A linear weight [rows, cols] for the backend to pack. `transposed`: it is stored as [cols, rows] if it is one

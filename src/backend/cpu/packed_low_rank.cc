@@ -36,6 +36,15 @@ void scale_outputs(const float* factor, const float* bias, std::int64_t n, std::
   }
 }
 
+// Adds number i of each row of sums to the output outputs[i], for those among the n from number `first` on.
+void add_outputs(std::span<const std::int32_t> outputs, std::int64_t first, std::int64_t n, const float* sums,
+                 std::int64_t rank, std::int64_t rows, float* out, std::int64_t stride) noexcept {
+  const auto begin = std::ranges::lower_bound(outputs, first), end = std::ranges::lower_bound(outputs, first + n);
+  for (auto at = begin; at != end; ++at) {
+    for (std::int64_t r = 0; r < rows; ++r) out[r * stride + *at - first] += sums[r * rank + (at - outputs.begin())];
+  }
+}
+
 }  // namespace
 
 ActivationForm AdapterForm::of_part(std::int64_t part) const noexcept {
@@ -107,6 +116,7 @@ PackedLowRank::PackedLowRank(LowRankSource source, MatmulPrecision precision, co
                 .rows = place.rows,
                 .shrink = expand.shrink,
                 .b = {},
+                .outputs = std::move(expand.outputs),
                 .factor = std::move(expand.factor),
                 .bias = std::move(expand.bias),
                 .replaces_bias = expand.replaces_bias};
@@ -135,7 +145,7 @@ std::size_t PackedLowRank::packed_bytes() const noexcept {
   for (const auto& part : a_) bytes += part->packed_bytes();
   for (const Expand& expand : expands_) {
     for (const auto& part : expand.b) bytes += part->packed_bytes();
-    bytes += (expand.factor.size() + expand.bias.size()) * sizeof(float);
+    bytes += (expand.outputs.size() + expand.factor.size() + expand.bias.size()) * sizeof(float);
   }
   return bytes;
 }
@@ -173,22 +183,6 @@ void PackedLowRank::shrink_all(const KernelSet& kernels, const AdapterInput& x, 
   scale(kernels, factor, rows, ranks);
 }
 
-void PackedLowRank::multiply_input(const Expand& expand, const AdaptedColumns& columns, const AdapterInput& x,
-                                   std::int64_t first_row, std::int64_t rows, float scale) const noexcept {
-  const std::int64_t begin = std::max<std::int64_t>(0, columns.first - expand.first_panel);
-  const std::int64_t end = std::min(expand.panels, columns.last - expand.first_panel);
-  float* to = columns.out + expand.first_column + begin * kPanelRows - columns.first_column;
-  for (std::size_t part = 0; part < expand.b.size(); ++part) {
-    expand.b[part]->multiply(begin, end,
-                             {.x = x.part(static_cast<std::int64_t>(part)).part(first_row, rows),
-                              .bias = nullptr,
-                              .accumulate = true,
-                              .out = to,
-                              .out_stride = columns.stride,
-                              .factor = scale});
-  }
-}
-
 void PackedLowRank::expand(const KernelSet& kernels, const AdaptedColumns& columns, const AdapterInput& x,
                            std::int64_t first_row, std::int64_t rows, float scale,
                            const std::byte* ranks) const noexcept {
@@ -204,14 +198,23 @@ void PackedLowRank::expand(const KernelSet& kernels, const AdaptedColumns& colum
       kernels.add(part.bias.data() + row, n, scale, to + r * columns.stride);
       if (part.replaces_bias && bias != nullptr) kernels.add(bias, n, -scale, to + r * columns.stride);
     }
-    if (part.b.empty()) continue;
     if (part.shrink == LowRankSource::Expand::kInput) {
-      multiply_input(part, columns, x, first_row, rows, scale);
-      continue;
+      for (std::size_t p = 0; p < part.b.size(); ++p) {
+        const ActivationRows input = x.part(static_cast<std::int64_t>(p)).part(first_row, rows);
+        part.b[p]->multiply(begin, end,
+                            {.x = input,
+                             .bias = nullptr,
+                             .accumulate = true,
+                             .out = to,
+                             .out_stride = columns.stride,
+                             .factor = scale});
+      }
+    } else if (!part.b.empty()) {
+      part.b.front()->add_product(begin, end, sums_of(part.shrink, rows, ranks), rows, to, columns.stride);
+    } else if (!part.outputs.empty()) {
+      const std::int64_t rank = shrinks_[static_cast<std::size_t>(part.shrink)].rank;
+      add_outputs(part.outputs, row, n, sums_of(part.shrink, rows, ranks), rank, rows, to, columns.stride);
     }
-    const Shrink& shrink = shrinks_[static_cast<std::size_t>(part.shrink)];
-    const float* sums = reinterpret_cast<const float*>(ranks) + rows * shrink.first_rank;
-    part.b.front()->add_product(begin, end, sums, rows, to, columns.stride);
   }
 }
 

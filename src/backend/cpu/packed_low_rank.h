@@ -112,12 +112,14 @@ class PackedLowRank final : public LowRank {
     std::int64_t first_column, rows;               // of its outputs
     std::int64_t shrink;                           // LowRankSource::Expand::kInput: b takes x
     std::vector<std::unique_ptr<PackedLinear>> b;  // one, or one a part of x; none
+    std::vector<std::int32_t> outputs;
     std::vector<float> factor, bias;
     bool replaces_bias;
   };
-  void multiply_input(const Expand& expand, const AdaptedColumns& columns, const AdapterInput& x,
-                      std::int64_t first_row, std::int64_t rows, float scale) const noexcept;
   // What shrink number i gave for so many rows: [rows, rank].
+  const float* sums_of(std::int64_t i, std::int64_t rows, const std::byte* ranks) const noexcept {
+    return reinterpret_cast<const float*>(ranks) + rows * shrinks_[static_cast<std::size_t>(i)].first_rank;
+  }
   float* ranks_of(std::size_t i, std::int64_t rows, std::byte* ranks) const noexcept {
     return reinterpret_cast<float*>(ranks) + rows * shrinks_[i].first_rank;
   }

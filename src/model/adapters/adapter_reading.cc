@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "backend/source_rows.h"
 #include "base/check.h"
 #include "model/adapters/dora.h"
 
@@ -67,8 +68,8 @@ void AdapterReading::count(const backend::Linear& linear, std::int64_t rank) {
   summary.type = name_of(type_for(linear));
 }
 
-std::int64_t AdapterReading::rank_of(const std::string& module) {
-  const std::string name = spec_.names.in_file(module + kA);
+std::int64_t AdapterReading::rank_of(const std::string& module, const std::string& a_name, const std::string& b_name) {
+  const std::string name = spec_.names.in_file(a_name);
   const checkpoint::RawTensor* a = files_.tensors.find(name);
   const std::int64_t rank = a->shape.rank() == 2 ? a->shape[0] : 0;
   const std::int64_t configured = files_.config.rank(spec_.names.in_file(module));
@@ -80,7 +81,7 @@ std::int64_t AdapterReading::rank_of(const std::string& module) {
     throw_load_error(ErrorCode::kUnsupported, "max-lora-rank", "{}: tensor '{}' is of rank {}, max-lora-rank is {}",
                      files_.path, name, rank, options_.max_rank);
   }
-  if (!loader_.has(module + kB)) {
+  if (!loader_.has(b_name)) {
     throw_load_error(ErrorCode::kBadFile, name, "{}: tensor '{}' has no lora_B beside it", files_.path, name);
   }
   return rank;
@@ -114,7 +115,7 @@ void AdapterReading::apply_dora(const Part& part, const std::vector<float>& a, s
 }
 
 void AdapterReading::add_low_rank(backend::LowRankSource& source, const Part& part, Expand& expand) {
-  const std::int64_t rank = rank_of(part.module), padding = rank % 2;
+  const std::int64_t rank = rank_of(part.module, part.module + kA, part.module + kB), padding = rank % 2;
   const bool dora = loader_.has(part.module + kMagnitude);
   if (files_.config.dora() && !dora) {
     throw_load_error(ErrorCode::kBadFile, part.module, "{}: use_dora is set, but module '{}' has no {}", files_.path,
@@ -136,7 +137,7 @@ void AdapterReading::add_low_rank(backend::LowRankSource& source, const Part& pa
     kept.note(fmt::format("{} {} {} {}", part.module, rank, scale, name_of(type)));
     source.shrinks.push_back(
         {kept.keep(read, int8 ? *quant::find_format("q8_0") : dense_format(part.base)), static_cast<float>(scale)});
-    if (dora) at->second.values = all_values(read);
+    if (dora) at->second.values = backend::source_values(read);
     count(part.base, rank);
   }
   BlockWeight b = part.weight;
@@ -146,7 +147,7 @@ void AdapterReading::add_low_rank(backend::LowRankSource& source, const Part& pa
   b.zero_cols = padding;
   backend::WeightSource read = WeightLoader::with_rows(loader_.linear(part.module + kB, b), part.product.row_order);
   if (dora) {
-    std::vector<float> values = all_values(read);
+    std::vector<float> values = backend::source_values(read);
     apply_dora(part, at->second.values, values, expand);
     read = f32_matrix(read.name, read.rows, read.cols, std::move(values));
   }
@@ -161,7 +162,7 @@ backend::WeightSource AdapterReading::difference(const backend::WeightSource& wh
   source.read = [&base, whole, first_row](std::int64_t first, std::int64_t n, std::span<std::byte> out) {
     std::vector<float> own(static_cast<std::size_t>(whole.cols));
     for (std::int64_t r = 0; r < n; ++r) {
-      std::vector<float> values = row_values(whole, first + r);
+      std::vector<float> values = backend::source_row(whole, first + r);
       base.unpack_row(first_row + first + r, own.data());
       for (std::size_t i = 0; i < own.size(); ++i) values[i] -= own[i];
       std::memcpy(out.data() + static_cast<std::size_t>(r) * own.size() * sizeof(float), values.data(),
@@ -250,7 +251,7 @@ AdapterReading::ChangedRows AdapterReading::changed_rows(const backend::Linear& 
                        indices[i], spec_.vocab_size);
     }
     changed.ids.push_back(static_cast<std::int32_t>(indices[i]));
-    const std::vector<float> values = row_values(rows, static_cast<std::int64_t>(i));
+    const std::vector<float> values = backend::source_row(rows, static_cast<std::int64_t>(i));
     linear.unpack_row(indices[i], own.data());
     for (std::size_t c = 0; c < own.size(); ++c) changed.values.push_back(values[c] - own[c]);
   }
@@ -268,9 +269,9 @@ void AdapterReading::add_embedding(const backend::Linear& linear) {
   const quant::QuantFormat& format = dense_format(linear);
   backend::RowDeltaSource source{.base = &linear};
   if (loader_.has(a_name)) {
-    const std::int64_t rank = files_.config.rank(spec_.names.in_file(module)), padded = rank + rank % 2;
+    const std::int64_t rank = rank_of(module, a_name, b_name), padded = rank + rank % 2;
     const double scale = files_.config.scale(spec_.names.in_file(module));
-    const std::vector<float> a = all_values(loader_.linear(a_name, rank, spec_.vocab_size));
+    const std::vector<float> a = backend::source_values(loader_.linear(a_name, rank, spec_.vocab_size));
     std::vector<float> turned(static_cast<std::size_t>(spec_.vocab_size * padded));
     for (std::size_t i = 0; i < a.size(); ++i) {
       const auto row = static_cast<std::int64_t>(i) / spec_.vocab_size,
@@ -298,22 +299,15 @@ void AdapterReading::add_embedding(const backend::Linear& linear) {
   if (source.a.rows > 0 || source.d.rows > 0) of_embedding.push_back(std::move(source));
 }
 
-// The rows as a product of low rank: A has them, and B one number in each changed output.
+// The rows are an A whose results are added to their outputs.
 void AdapterReading::add_changed_rows(const backend::Linear& linear, const std::string& module,
                                       backend::LowRankSource& source) {
   ChangedRows changed = changed_rows(linear, module);
   const std::int64_t rank = std::ssize(changed.ids) + std::ssize(changed.ids) % 2, width = linear.k();
   changed.values.resize(static_cast<std::size_t>(rank * width), 0.0f);
-  std::vector<float> chosen(static_cast<std::size_t>(spec_.vocab_size * rank), 0.0f);
-  for (std::size_t i = 0; i < changed.ids.size(); ++i) {
-    chosen[static_cast<std::size_t>(changed.ids[i] * rank) + i] = 1.0f;
-  }
-  const std::string name = spec_.names.in_file(module + kRowsOfTokens);
-  source.shrinks.push_back({f32_matrix(name, rank, width, std::move(changed.values)), 1.0f});
-  source.expands.push_back(
-      {.stacked = 0,
-       .shrink = std::ssize(source.shrinks) - 1,
-       .b = kept.keep(f32_matrix(name, spec_.vocab_size, rank, std::move(chosen)), *quant::find_format("bf16"))});
+  source.shrinks.push_back(
+      {f32_matrix(spec_.names.in_file(module + kRowsOfTokens), rank, width, std::move(changed.values)), 1.0f});
+  source.expands.push_back({.stacked = 0, .shrink = std::ssize(source.shrinks) - 1, .outputs = std::move(changed.ids)});
 }
 
 void AdapterReading::add_head(const backend::Linear& linear, bool tied) {
@@ -355,7 +349,7 @@ void AdapterReading::pass_copy(const std::string& module, WeightLoader& base, co
   const backend::WeightSource copy = loader_.linear(name, rows, cols), own = base.linear(base_name, rows, cols);
   double squares = 0.0, difference = 0.0;
   for (std::int64_t row = 0; row < rows; row += std::max<std::int64_t>(1, rows / kComparedRows)) {
-    const std::vector<float> a = row_values(copy, row), b = row_values(own, row);
+    const std::vector<float> a = backend::source_row(copy, row), b = backend::source_row(own, row);
     for (std::size_t i = 0; i < a.size(); ++i) {
       squares += static_cast<double>(a[i]) * a[i];
       difference += (static_cast<double>(a[i]) - b[i]) * (static_cast<double>(a[i]) - b[i]);

@@ -11,7 +11,6 @@ namespace millrace::model {
 struct ChangedTensor::RowSpace {
   std::vector<std::byte> stored;
   std::vector<float> values, added, rounded;
-  double squares = 0.0, errors = 0.0;
 };
 
 ChangedTensor::ChangedTensor(const RandomAccessFile& file, const checkpoint::RawTensor& tensor,
@@ -89,11 +88,7 @@ Result<void> ChangedTensor::read_row(std::int64_t row, RowSpace& space, std::byt
   }
   quant::pack_searched(format_, space.values, {}, out);
   format_.unpack(out, space.rounded);
-  for (std::size_t i = 0; i < n; ++i) {
-    const double value = space.values[i], error = space.rounded[i] - value;
-    space.squares += value * value;
-    space.errors += error * error;
-  }
+  error_->add(space.values, space.rounded);
   return {};
 }
 
@@ -113,7 +108,6 @@ Result<void> ChangedTensor::read(std::uint64_t offset, std::span<std::byte> out)
     out = out.subspan(n);
     offset += n;
   }
-  error_->add(space.squares, space.errors);
   return {};
 }
 

@@ -109,10 +109,8 @@ AdapterFiles read_gguf_adapter(Env& env, const std::string& path) {
     throw_load_error(ErrorCode::kBadFile, kGgufAlpha, "{}: {} is {}, must be finite", path, kGgufAlpha, alpha);
   }
   tensors.tensors = std::move(header.tensors);
-  for (std::size_t i = 0; i < tensors.tensors.size(); ++i) {
-    take_tensor(tensors, tensors.tensors[i]);
-    tensors.tensor_index.emplace(tensors.tensors[i].name, i);
-  }
+  for (RawTensor& tensor : tensors.tensors) take_tensor(tensors, tensor);
+  index_tensors(tensors);
   files.config = PeftConfig(path, modules_of(tensors, alpha));
   return files;
 }

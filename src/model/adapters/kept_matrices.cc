@@ -6,26 +6,10 @@
 #include <memory>
 #include <utility>
 
+#include "backend/source_rows.h"
 #include "base/error.h"
 
 namespace millrace::model {
-
-std::vector<float> row_values(const backend::WeightSource& source, std::int64_t row) {
-  std::vector<std::byte> stored(source.format->row_bytes(source.cols));
-  std::vector<float> values(static_cast<std::size_t>(source.cols));
-  source.read(row, 1, stored);
-  source.format->unpack(stored.data(), values);
-  return values;
-}
-
-std::vector<float> all_values(const backend::WeightSource& source) {
-  std::vector<float> values;
-  for (std::int64_t row = 0; row < source.rows; ++row) {
-    const std::vector<float> one = row_values(source, row);
-    values.insert(values.end(), one.begin(), one.end());
-  }
-  return values;
-}
 
 backend::WeightSource f32_matrix(std::string name, std::int64_t rows, std::int64_t cols, std::vector<float> values) {
   backend::WeightSource source{
@@ -54,7 +38,7 @@ backend::WeightSource KeptMatrices::keep(const backend::WeightSource& source, co
   auto bytes = std::make_shared<std::vector<std::byte>>(n * row_bytes);
   std::vector<float> rounded(static_cast<std::size_t>(source.cols));
   for (std::size_t r = 0; r < n; ++r) {
-    const std::vector<float> values = row_values(source, static_cast<std::int64_t>(r));
+    const std::vector<float> values = backend::source_row(source, static_cast<std::int64_t>(r));
     if (!std::ranges::all_of(values, [](float v) { return std::isfinite(v); })) {
       throw_load_error(ErrorCode::kBadFile, source.name, "tensor '{}' has a value that is no finite number",
                        source.name);
@@ -62,11 +46,7 @@ backend::WeightSource KeptMatrices::keep(const backend::WeightSource& source, co
     std::byte* to = bytes->data() + r * row_bytes;
     format.pack(values, to);
     format.unpack(to, rounded);
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      const double error = static_cast<double>(rounded[i]) - values[i];
-      squares_ += static_cast<double>(values[i]) * values[i];
-      errors_ += error * error;
-    }
+    error_.add(values, rounded);
   }
   digest_.update(*bytes);
   backend::WeightSource kept{
@@ -76,7 +56,5 @@ backend::WeightSource KeptMatrices::keep(const backend::WeightSource& source, co
   };
   return kept;
 }
-
-double KeptMatrices::error() const { return squares_ > 0.0 ? std::sqrt(errors_ / squares_) : 0.0; }
 
 }  // namespace millrace::model

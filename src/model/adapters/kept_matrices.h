@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -9,13 +8,10 @@
 
 #include "backend/backend.h"
 #include "base/sha256.h"
+#include "model/adapters/rounding_error.h"
 
 namespace millrace::model {
 
-// The values of one row of a matrix.
-std::vector<float> row_values(const backend::WeightSource& source, std::int64_t row);
-// All values, row by row.
-std::vector<float> all_values(const backend::WeightSource& source);
 // A matrix of these values, row by row.
 backend::WeightSource f32_matrix(std::string name, std::int64_t rows, std::int64_t cols, std::vector<float> values);
 
@@ -30,13 +26,13 @@ class KeptMatrices {
   // Reads the matrix and rounds it. Throws LoadError naming a tensor with a value that is no finite number.
   backend::WeightSource keep(const backend::WeightSource& source, const quant::QuantFormat& format);
   // The relative error of all matrices together.
-  double error() const;
+  double error() const { return error_.relative(); }
   // To be called once.
   std::string key() { return hex(digest_.finish()); }
 
  private:
   Sha256 digest_;
-  double squares_ = 0.0, errors_ = 0.0;
+  RoundingError error_;
 };
 
 }  // namespace millrace::model

@@ -2,17 +2,11 @@
 
 #include <algorithm>
 
+#include "backend/source_rows.h"
 #include "model/make_spec.h"
 
 namespace millrace::model {
 namespace {
-
-HasTensor has_in(const WeightLoader& files, std::int64_t layer) {
-  return [&files, layer](const std::string& pattern) {
-    const std::string name = WeightLoader::layer_name(pattern, layer);
-    return files.has(name + ".weight") || files.has(name);
-  };
-}
 
 // The file's name, unless the file is that of a model without a head, which leaves out what is in front of the layers.
 std::string module_name(const WeightNames& names, const std::string& name) {
@@ -46,7 +40,7 @@ std::vector<LinearModule> modules_of_layer(const LayerSpec& ours, const LayerSpe
                                            const ModelSpec& module_spec, const ModelSpec& spec,
                                            const WeightLoader& files, bool gguf) {
   std::vector<LinearModule> modules;
-  const HasTensor has_base = has_in(files, layer);
+  const HasTensor has_base = files.in_layer(layer);
   for (std::size_t b = 0; b < base_layer.blocks.size(); ++b) {
     const std::vector<BlockWeight> bases = block_weights(base_layer.blocks[b], spec, has_base);
     for (const BlockWeight& weight : module_weights_of(ours.blocks[b], module_spec, gguf, has_base)) {
@@ -89,16 +83,11 @@ std::vector<float> module_weights(const LinearModule& module, WeightLoader& file
     const backend::WeightSource source = weight.role == "output"
                                              ? files.linear(part.base_tensor, weight.rows, weight.cols)
                                              : files.linear(part.base_tensor, weight);
-    std::vector<std::byte> stored(source.format->row_bytes(source.cols));
-    std::vector<float> row(static_cast<std::size_t>(source.cols));
-    const float factor = source.factors.empty() ? 1.0f : source.factors.front();
     for (std::int64_t i = 0; i < weight.rows; ++i) {
-      source.read(i, 1, stored);
-      source.format->unpack(stored.data(), row);
+      const std::vector<float> row = backend::source_row(source, i);
       float* to = all.data() + tensor_row(part.module, i) * module.cols;
       for (std::int64_t j = 0; j < module.cols; ++j) {
-        const std::int64_t column = source.columns.empty() ? j : source.columns[static_cast<std::size_t>(j)];
-        to[part.module.column_turns.place(column, module.cols)] = factor * row[static_cast<std::size_t>(j)];
+        to[part.module.column_turns.place(j, module.cols)] = row[static_cast<std::size_t>(j)];
       }
     }
   }

@@ -22,10 +22,7 @@ std::set<std::string> matrices_of(const Checkpoint& base, const ModelSpec& spec)
   const WeightLoader files(base, spec);
   for (std::size_t i = 0; i < spec.layers.size(); ++i) {
     const auto layer = static_cast<std::int64_t>(i);
-    const HasTensor has = [&](const std::string& pattern) {
-      const std::string name = WeightLoader::layer_name(pattern, layer);
-      return files.has(name + ".weight") || files.has(name);
-    };
+    const HasTensor has = files.in_layer(layer);
     for (const BlockSpec& block : spec.layers[i].blocks) {
       for (const BlockWeight& weight : block_weights(block, spec, has)) {
         if (weight.cols == 0 || weight.exact) continue;

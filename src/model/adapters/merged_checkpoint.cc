@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "backend/source_rows.h"
 #include "base/sha256.h"
 #include "model/adapters/base_shapes.h"
 #include "model/adapters/changed_tensor.h"
@@ -16,16 +17,6 @@ namespace {
 
 using checkpoint::Checkpoint;
 using checkpoint::RawTensor;
-
-std::vector<float> values_of(const backend::WeightSource& source) {
-  if (source.rows == 0) return {};
-  const std::size_t row_bytes = source.format->row_bytes(source.cols), rows = static_cast<std::size_t>(source.rows);
-  std::vector<std::byte> stored(rows * row_bytes);
-  source.read(0, source.rows, stored);
-  std::vector<float> values(rows * static_cast<std::size_t>(source.cols));
-  source.format->unpack(stored.data(), values);
-  return values;
-}
 
 // What adapters change of the tensors of a base, as these are stored.
 class Terms {
@@ -56,6 +47,7 @@ class Terms {
   void add(const BlockWeight& weight, const std::string& file_name, const std::string& like, bool inputs_first,
            const backend::LowRankSource& source, const Expand& expand, double scale);
   void add_bias(const BlockWeight& weight, const std::string& file_name, const Expand& expand, double scale);
+  void add_rows(const backend::LowRankSource& source, const Expand& expand, double scale);
   void add_head(const backend::LowRankSource& source, double scale);
   void add_embedding(const backend::RowDeltaSource& source, double scale);
   void check_plain(const std::string& file_name, const MatrixShape& shape) const;
@@ -95,7 +87,7 @@ void Terms::add(const BlockWeight& weight, const std::string& file_name, const s
       factors[static_cast<std::size_t>(tensor_row(weight, i))] = static_cast<float>(1.0 + scale * (factor - 1.0));
     }
   }
-  const std::vector<float> b = values_of(expand.b);
+  const std::vector<float> b = backend::source_values(expand.b);
   const auto column = [&](std::int64_t j) { return weight.column_turns.place(j, cols); };
   if (expand.shrink == Expand::kInput) {
     term.dense.resize(at(rows, cols, 0));
@@ -109,7 +101,7 @@ void Terms::add(const BlockWeight& weight, const std::string& file_name, const s
   } else {
     const auto& shrink = source.shrinks[static_cast<std::size_t>(expand.shrink)];
     const std::int64_t rank = term.rank = shrink.a.rows;
-    const std::vector<float> a = values_of(shrink.a);
+    const std::vector<float> a = backend::source_values(shrink.a);
     const auto factor = static_cast<float>(scale * shrink.scale);
     term.left.resize(at(inputs_first ? cols : rows, rank, 0));
     term.right.resize(at(rank, stored_cols, 0));
@@ -163,6 +155,15 @@ void Terms::add(const Product& product, const std::vector<BlockWeight>& weights,
   }
 }
 
+// Rows of A that are added to rows of the head.
+void Terms::add_rows(const backend::LowRankSource& source, const Expand& expand, double scale) {
+  const auto& shrink = source.shrinks[static_cast<std::size_t>(expand.shrink)];
+  MatrixTerm term{.dense = backend::source_values(shrink.a), .dense_rows = expand.outputs};
+  term.dense.resize(at(std::ssize(expand.outputs), shrink.a.cols, 0));
+  for (float& value : term.dense) value *= static_cast<float>(scale * shrink.scale);
+  all_[head_tensor()].push_back(std::move(term));
+}
+
 void Terms::add_head(const backend::LowRankSource& source, double scale) {
   const ModelSpec& spec = model_.spec();
   const BlockWeight head{.role = "output",
@@ -172,6 +173,7 @@ void Terms::add_head(const backend::LowRankSource& source, double scale) {
                          .unit_rows = spec.unit_head};
   const std::string like = base_.find(head_tensor()) != nullptr ? head_tensor() : embedding_tensor();
   for (const Expand& expand : source.expands) {
+    if (!expand.outputs.empty()) add_rows(source, expand, scale);
     if (expand.b.rows > 0) add(head, head_tensor(), like, false, source, expand, scale);
     add_bias(head, names_.in_file(head.bias_tensor()), expand, scale);
   }
@@ -182,9 +184,9 @@ void Terms::add_embedding(const backend::RowDeltaSource& source, double scale) {
   check_plain(embedding_tensor(), {.rows = rows, .cols = cols});
   MatrixTerm term;
   if (source.a.rows > 0) {
-    const std::vector<float> b = values_of(source.b);
+    const std::vector<float> b = backend::source_values(source.b);
     term.rank = source.a.cols;
-    term.left = values_of(source.a);
+    term.left = backend::source_values(source.a);
     for (float& value : term.left) value *= static_cast<float>(scale * source.scale);
     term.right.resize(at(term.rank, cols, 0));
     for (std::int64_t j = 0; j < cols; ++j) {
@@ -192,7 +194,7 @@ void Terms::add_embedding(const backend::RowDeltaSource& source, double scale) {
     }
   }
   if (source.d.rows > 0) {
-    term.dense = values_of(source.d);
+    term.dense = backend::source_values(source.d);
     for (float& value : term.dense) value *= static_cast<float>(scale);
     term.dense_rows = source.ids;
   }
@@ -208,10 +210,7 @@ void Terms::add(const Adapter& adapter, double scale) {
   };
   for (std::size_t i = 0; i < spec.layers.size(); ++i) {
     const auto layer = static_cast<std::int64_t>(i);
-    const HasTensor has = [&](const std::string& pattern) {
-      const std::string name = WeightLoader::layer_name(pattern, layer);
-      return files.has(name + ".weight") || files.has(name);
-    };
+    const HasTensor has = files.in_layer(layer);
     for (std::size_t b = 0; b < spec.layers[i].blocks.size(); ++b) {
       const std::vector<BlockWeight> weights = block_weights(spec.layers[i].blocks[b], spec, has);
       for (const Product* product : model_.layers().products(layer, b)) {

@@ -14,7 +14,7 @@
 #include "checkpoint/content_key.h"
 #include "model/adapters/base_shapes.h"
 #include "model/adapters/peft_adapter.h"
-#include "model/testing/golden_logits.h"
+#include "model/testing/golden_adapters.h"
 #include "model/testing/runner.h"
 
 namespace millrace::model {
@@ -22,34 +22,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path kGoldenFolder = fs::path(MILLRACE_TEST_DATA) / "../golden";
-
 std::unique_ptr<backend::Backend> merging_backend() {
   return backend::cpu::make_cpu_backend({.threads = 1}).or_throw();
 }
 
-fs::path base_of_adapter(const fs::path& folder) {
-  std::string name = read_file(Env::system(), folder / "base", 200).or_throw();
-  name.pop_back();
-  return kGoldenFolder / name;
-}
-
 std::vector<fs::path> adapters_to_merge() {
   std::vector<fs::path> folders;
-  for (const auto& folder : fs::directory_iterator(kGoldenFolder / "adapters")) folders.push_back(folder.path());
+  for (const auto& folder : fs::directory_iterator(kGoldens / "adapters")) folders.push_back(folder.path());
   std::ranges::sort(folders);
   return folders;
-}
-
-// The largest difference, relative to the largest logit.
-double difference(const std::vector<float>& found, const std::vector<float>& expected) {
-  EXPECT_EQ(found.size(), expected.size());
-  double largest = 0.0, error = 0.0;
-  for (std::size_t i = 0; i < std::min(found.size(), expected.size()); ++i) {
-    error = std::max(error, std::abs(static_cast<double>(found[i]) - expected[i]));
-    largest = std::max(largest, static_cast<double>(std::abs(expected[i])));
-  }
-  return error / largest;
 }
 
 const TestRunner::Options kExact{.precision = backend::MatmulPrecision::kF32};
@@ -70,12 +51,12 @@ class MergedAdapter : public testing::TestWithParam<fs::path> {};
 
 TEST_P(MergedAdapter, GivesPeftsLogits) {
   const GoldenLogits golden = read_golden(GetParam());
-  for (const fs::path& base : {base_of_adapter(GetParam()), base_of_adapter(GetParam()) / "model.gguf"}) {
+  for (const fs::path& base : {base_of(GetParam()), base_of(GetParam()) / "model.gguf"}) {
     if (!fs::exists(base)) continue;
     const ScaledAdapter adapter{GetParam()};
     Merged merged;
     TestRunner runner(merged_checkpoint(base, {&adapter, 1}, &merged), kExact);
-    EXPECT_LE(difference(runner.run_whole(golden.tokens), golden.logits), 1e-4) << base;
+    EXPECT_LE(largest_error(runner.run_whole(golden.tokens), golden.logits), 1e-4) << base;
     EXPECT_GE(merged.tensors, 1);
     EXPECT_LE(merged.error->relative(), 1e-7);
   }
@@ -90,18 +71,18 @@ TEST_P(MergedAdapter, IsScaledAndAdded) {
     return;
   }
   const GoldenLogits golden = read_golden(GetParam());
-  const fs::path base = base_of_adapter(GetParam());
+  const fs::path base = base_of(GetParam());
   const ScaledAdapter halves[] = {{GetParam(), 0.25}, {GetParam(), 0.75}};
   TestRunner whole(merged_checkpoint(base, halves), kExact);
-  EXPECT_LE(difference(whole.run_whole(golden.tokens), golden.logits), 1e-4);
+  EXPECT_LE(largest_error(whole.run_whole(golden.tokens), golden.logits), 1e-4);
   const ScaledAdapter none[] = {{GetParam(), 1.0}, {GetParam(), -1.0}};
   TestRunner merged(merged_checkpoint(base, none), kExact), plain(base, kExact);
-  EXPECT_LE(difference(merged.run_whole(golden.tokens), plain.run_whole(golden.tokens)), 1e-5);
+  EXPECT_LE(largest_error(merged.run_whole(golden.tokens), plain.run_whole(golden.tokens)), 1e-5);
 }
 
 // What reads the base's header alone says of an adapter what loading the model says.
 TEST_P(MergedAdapter, IsReadWithoutTheBasesWeightsAsWithThem) {
-  TestRunner runner(base_of_adapter(GetParam()), {});
+  TestRunner runner(base_of(GetParam()), {});
   BaseShapes shapes(runner.checkpoint(), merging_backend());
   for (const AdapterType type : {AdapterType::kAuto, AdapterType::kBf16, AdapterType::kInt8}) {
     const AdapterOptions options{.type = type};
@@ -120,8 +101,8 @@ TEST_P(MergedAdapter, IsReadWithoutTheBasesWeightsAsWithThem) {
 std::string merged_name(const testing::TestParamInfo<fs::path>& tested) { return tested.param.filename().string(); }
 INSTANTIATE_TEST_SUITE_P(Adapters, MergedAdapter, testing::ValuesIn(adapters_to_merge()), merged_name);
 
-const fs::path kLlama = kGoldenFolder / "tiny/llama";
-const fs::path kQueriesAndValues = kGoldenFolder / "adapters/llama_q_v";
+const fs::path kLlama = kGoldens / "tiny/llama";
+const fs::path kQueriesAndValues = kGoldens / "adapters/llama_q_v";
 
 std::vector<std::byte> bytes_of(const checkpoint::Checkpoint& checkpoint, const std::string& name) {
   const checkpoint::RawTensor& tensor = *checkpoint.find(name);
@@ -180,7 +161,7 @@ TEST(MergedCheckpoint, RoundsToTheFormatThatIsAskedFor) {
   EXPECT_EQ(checkpoint->find("model.layers.0.mlp.up_proj.weight")->format, bf16);
   const GoldenLogits golden = read_golden(kQueriesAndValues);
   TestRunner runner(std::move(checkpoint), kExact);
-  const double found = difference(runner.run_whole(golden.tokens), golden.logits);
+  const double found = largest_error(runner.run_whole(golden.tokens), golden.logits);
   EXPECT_GT(found, 1e-4);
   EXPECT_LT(found, 3e-2);
   EXPECT_GT(merged.error->relative(), 1e-4);
@@ -189,7 +170,7 @@ TEST(MergedCheckpoint, RoundsToTheFormatThatIsAskedFor) {
 
 // An adapter of the head of a model whose head is its embedding changes the head alone.
 TEST(MergedCheckpoint, GivesATiedHeadWeightsOfItsOwn) {
-  const fs::path base = kGoldenFolder / "tiny/llama_tied_biased";
+  const fs::path base = kGoldens / "tiny/llama_tied_biased";
   TestRunner beside(base, kExact);
   const ModelSpec& spec = beside.transformer().spec();
   PeftModule head{.name = "lm_head", .rows = spec.vocab_size, .cols = spec.hidden_size, .rank = 2, .a = {}, .b = {}};
@@ -209,14 +190,14 @@ TEST(MergedCheckpoint, GivesATiedHeadWeightsOfItsOwn) {
   EXPECT_FALSE(merged.transformer().spec().tied_head);
   const std::vector<std::int32_t> tokens = {3, 9, 27, 30, 5};
   const std::vector<float> expected = beside.run_whole(tokens);
-  EXPECT_LE(difference(merged.run_whole(tokens), expected), 1e-4);
-  EXPECT_GE(difference(plain.run_whole(tokens), expected), 1e-3) << "the adapter changes something";
+  EXPECT_LE(largest_error(merged.run_whole(tokens), expected), 1e-4);
+  EXPECT_GE(largest_error(plain.run_whole(tokens), expected), 1e-3) << "the adapter changes something";
 }
 
 TEST(MergedCheckpoint, IsAsItWasWhereMergingFails) {
   auto checkpoint = checkpoint::open_checkpoint(Env::system(), kLlama).or_throw();
   const std::uint64_t before = checkpoint::content_key(*checkpoint);
-  const ScaledAdapter adapters[] = {{kQueriesAndValues}, {kGoldenFolder / "adapters/gpt2"}};
+  const ScaledAdapter adapters[] = {{kQueriesAndValues}, {kGoldens / "adapters/gpt2"}};
   EXPECT_THROW(static_cast<void>(merge_adapters(Env::system(), *checkpoint, merging_backend(), adapters)), LoadError);
   EXPECT_EQ(checkpoint::content_key(*checkpoint), before);
 }

@@ -13,6 +13,7 @@
 #include "model/adapters/load_adapter.h"
 #include "model/adapters/merged_checkpoint.h"
 #include "model/adapters/peft_adapter.h"
+#include "model/testing/golden_adapters.h"
 #include "model/testing/runner.h"
 
 namespace millrace::model {
@@ -22,7 +23,7 @@ namespace fs = std::filesystem;
 
 std::vector<fs::path> families_to_merge() {
   std::vector<fs::path> models;
-  for (const auto& folder : fs::directory_iterator(fs::path(MILLRACE_TEST_DATA) / "../golden/families")) {
+  for (const auto& folder : fs::directory_iterator(kGoldens / "families")) {
     models.push_back(folder.path());
     if (fs::exists(folder.path() / "model.gguf")) models.push_back(folder.path() / "model.gguf");
   }
@@ -61,16 +62,6 @@ MemoryEnv random_adapter_files(const std::vector<LinearModule>& linears) {
   return env;
 }
 
-double relative_difference(const std::vector<float>& found, const std::vector<float>& expected) {
-  EXPECT_EQ(found.size(), expected.size());
-  double largest = 0.0, error = 0.0;
-  for (std::size_t i = 0; i < std::min(found.size(), expected.size()); ++i) {
-    error = std::max(error, std::abs(static_cast<double>(found[i]) - expected[i]));
-    largest = std::max(largest, static_cast<double>(std::abs(expected[i])));
-  }
-  return error / largest;
-}
-
 class MergedFamily : public testing::TestWithParam<fs::path> {};
 
 TEST_P(MergedFamily, ComputesWhatTheAdapterBesideItDoes) {
@@ -91,8 +82,8 @@ TEST_P(MergedFamily, ComputesWhatTheAdapterBesideItDoes) {
   TestRunner merged(std::move(checkpoint), exact);
   const std::vector<std::int32_t> tokens = {3, 9, 27, 30, 5, 11};
   const std::vector<float> expected = beside.run_whole(tokens);
-  EXPECT_LE(relative_difference(merged.run_whole(tokens), expected), 1e-4);
-  EXPECT_GE(relative_difference(plain.run_whole(tokens), expected), 1e-3) << "the adapter changes something";
+  EXPECT_LE(largest_error(merged.run_whole(tokens), expected), 1e-4);
+  EXPECT_GE(largest_error(plain.run_whole(tokens), expected), 1e-3) << "the adapter changes something";
 }
 
 std::string merged_family_name(const testing::TestParamInfo<fs::path>& tested) {

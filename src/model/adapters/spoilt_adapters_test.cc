@@ -142,6 +142,17 @@ TEST_F(SpoiltAdapter, WithPartsOfOtherSizes) {
   expect_without(first + "layers.0.self_attn.q_proj.lora_magnitude_vector", {"lora_magnitude_vector", "[3]", "[64]"});
   files_.tensors[first + "embed_tokens.lora_magnitude_vector"] = {{32}, std::vector<float>(32, 1.0f)};
   expect_without(first + "embed_tokens.lora_magnitude_vector", {"model.embed_tokens.lora_magnitude_vector"});
+  files_.add(first + "embed_tokens.lora_embedding_A", 4, spec().vocab_size);
+  env_.files.clear();
+  expect_refused({"lora_embedding_A", "no lora_B"});
+  files_.add(first + "embed_tokens.lora_embedding_B", spec().hidden_size, 4);
+  env_.files.clear();
+  EXPECT_TRUE(load());
+  files_.add(first + "embed_tokens.lora_embedding_A", 3, spec().vocab_size);
+  env_.files.clear();
+  expect_refused({"lora_embedding_A", "[3, 64]", "rank 4"});
+  files_.tensors.erase(first + "embed_tokens.lora_embedding_A");
+  files_.tensors.erase(first + "embed_tokens.lora_embedding_B");
   files_.add(first + "embed_tokens.token_adapter.trainable_tokens_delta", 1, spec().hidden_size);
   files_.config["trainable_token_indices"] = {spec().vocab_size};
   env_.files.clear();

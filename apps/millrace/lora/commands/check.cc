@@ -1,6 +1,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "adapter_flags.h"
 #include "backend/cpu/cpu_backend.h"
 #include "base/readable_bytes.h"
 #include "cli.h"
@@ -24,7 +25,7 @@ struct CheckFlags {
 // One adapter's line; false: it does not fit, which stderr says.
 bool check_one(model::BaseShapes& base, const std::string& path, const CheckFlags& flags, nlohmann::ordered_json& all) {
   try {
-    const auto adapter = base.load(Env::system(), path, flags.config.options());
+    const auto adapter = base.load(Env::system(), app::adapter_path(path, flags.hub), flags.config.options());
     const model::AdapterSummary& summary = adapter->summary();
     all.push_back({{"path", path},
                    {"fits", true},

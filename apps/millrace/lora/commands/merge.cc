@@ -1,6 +1,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "adapter_flags.h"
 #include "backend/cpu/cpu_backend.h"
 #include "base/cpu_quota.h"
 #include "checkpoint/write_checkpoint.h"
@@ -43,7 +44,10 @@ checkpoint::CopyChanges changes_of(const checkpoint::Checkpoint& merged, const q
 
 int merge(const MergeFlags& flags) {
   std::vector<model::ScaledAdapter> adapters;
-  for (const std::string& text : flags.adapters) adapters.push_back(parse_scaled_adapter(text));
+  for (const std::string& text : flags.adapters) {
+    adapters.push_back(parse_scaled_adapter(text));
+    adapters.back().path = app::adapter_path(adapters.back().path, flags.hub);
+  }
   const auto checkpoint = app::open_model(flags.model, flags.hub);
   model::TensorFormats formats;
   const quant::QuantFormat* type = quant::find_format(flags.type);
