@@ -1,54 +1,63 @@
 #include "runtime/adapter_text.h"
 
+#include <simdjson.h>
+
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "checkpoint/hf_model.h"
 #include "checkpoint/json_fields.h"
 #include "runtime/chat_prompt.h"
+#include "text/containers/tokenizer_config.h"
 
 namespace millrace::runtime {
 namespace {
 
-using nlohmann::json;
-
 constexpr std::uint64_t kMaxTokenizerBytes = 256 << 20, kMaxConfigBytes = 64 << 20;
 
-std::int64_t largest_id(const json& ids) {
+// The largest of the values that are whole numbers, or -1.
+std::int64_t largest_value(simdjson::dom::object ids) {
   std::int64_t largest = -1;
-  for (const json& id : ids) {
-    if (id.is_number_integer()) largest = std::max(largest, id.get<std::int64_t>());
+  for (const auto& [name, value] : ids) {
+    if (std::int64_t id = 0; value.get(id) == simdjson::SUCCESS) largest = std::max(largest, id);
   }
   return largest;
 }
 
-// Of tokenizer.json.
-std::int64_t largest_token(const json& tokenizer) {
+// The largest token of tokenizer.json.
+std::int64_t largest_token(simdjson::dom::object tokenizer) {
   std::int64_t largest = -1;
-  const json model = tokenizer.value("model", json::object());
-  const json vocabulary = model.is_object() ? model.value("vocab", json()) : json();
-  if (vocabulary.is_object()) largest = largest_id(vocabulary);
-  if (vocabulary.is_array()) largest = std::ssize(vocabulary) - 1;
-  for (const json& token : tokenizer.value("added_tokens", json::array())) {
-    if (token.is_object()) largest = std::max(largest, largest_id(json::array({token.value("id", json())})));
+  simdjson::dom::object by_text;
+  simdjson::dom::array list;
+  const auto vocabulary = tokenizer.at_pointer("/model/vocab");
+  if (vocabulary.get(by_text) == simdjson::SUCCESS) largest = largest_value(by_text);
+  if (vocabulary.get(list) == simdjson::SUCCESS) largest = static_cast<std::int64_t>(list.size()) - 1;
+  if (tokenizer["added_tokens"].get(list) != simdjson::SUCCESS) return largest;
+  for (const simdjson::dom::element token : list) {
+    if (std::int64_t id = 0; token["id"].get(id) == simdjson::SUCCESS) largest = std::max(largest, id);
   }
   return largest;
 }
 
 void check_vocabulary(const LoadedModel& loaded, const std::string& directory) {
   const std::int64_t size = loaded.checkpoint->tokenizer == nullptr ? 0 : loaded.checkpoint->tokenizer->vocab_size();
-  const auto check = [&](const std::string& name, std::int64_t (*largest)(const json&)) {
+  const auto check = [&](const std::string& name, std::int64_t (*largest)(simdjson::dom::object)) {
     const std::string file = directory + "/" + name;
-    const auto text = checkpoint::read_optional_file(Env::system(), file, kMaxTokenizerBytes);
-    const std::int64_t id = text ? largest(checkpoint::parse_json_object(file, *text)) : -1;
-    if (id < size || size == 0) return;
+    const auto content = checkpoint::read_optional_file(Env::system(), file, kMaxTokenizerBytes);
+    if (!content || size == 0) return;
+    simdjson::dom::parser parser;
+    simdjson::dom::object object;
+    if (text::parse_json(parser, *content, file, kMaxTokenizerBytes).get(object) != simdjson::SUCCESS) {
+      throw_load_error(ErrorCode::kBadFile, name, "{}: is no JSON object", file);
+    }
+    const std::int64_t id = largest(object);
+    if (id < size) return;
     throw_load_error(ErrorCode::kUnsupported, name,
                      "{}: has a token {}: the model's vocabulary has {}, and adapters with tokens of their own are not "
                      "supported",
                      file, id, size);
   };
   check("tokenizer.json", largest_token);
-  check("added_tokens.json", largest_id);
+  check("added_tokens.json", largest_value);
 }
 
 std::string_view without_end(std::string_view source) {

@@ -67,7 +67,7 @@ class AdapterReading {
   void apply_dora(const Part& part, const std::vector<float>& a, std::vector<float>& b,
                   backend::LowRankSource::Expand& expand);
   void add_changed_rows(const backend::Linear& linear, const std::string& module, backend::LowRankSource& source);
-  // Of a module with these tensors; checks that it is the configured one, and allowed.
+  // The rank of a module with these tensors, which must be the configured one, and allowed.
   std::int64_t rank_of(const std::string& module, const std::string& a_name, const std::string& b_name);
   // Values for the rows of a part, in the product's order.
   std::vector<float> row_vector(const std::string& name, const Part& part);

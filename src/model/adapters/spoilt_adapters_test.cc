@@ -165,6 +165,17 @@ TEST_F(SpoiltAdapter, WithPartsOfOtherSizes) {
   expect_refused({"trainable_tokens_delta", "[1, 32]", "[2, 32]"});
 }
 
+TEST_F(SpoiltAdapter, OfTheEmbeddingAlsoKeepsTheLargestRank) {
+  files_.tensors.clear();
+  const std::string module = "base_model.model.model.embed_tokens.";
+  files_.add(module + "lora_embedding_A", 4, spec().vocab_size);
+  files_.add(module + "lora_embedding_B", spec().hidden_size, 4);
+  EXPECT_TRUE(load({.max_rank = 4}));
+  const auto refused = load({.max_rank = 3});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().param, "max-lora-rank");
+}
+
 TEST_F(SpoiltAdapter, WithFieldsThatSwitchNothingOnLoads) {
   for (const char* field : {"use_dora", "modules_to_save", "layer_replication", "arrow_config", "some_new_field"}) {
     files_.config[field] = nullptr;
