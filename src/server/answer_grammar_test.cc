@@ -22,7 +22,7 @@ std::shared_ptr<ModelProfile> profile() {
                                                         .tokenizer = tokenizer,
                                                         .chat = nullptr,
                                                         .generation = {},
-                                                        .breakers = decode::BreakerCache(tokenizer)});
+                                                        .breakers = std::make_shared<decode::BreakerCache>(tokenizer)});
 }
 
 // A call of f(a: string) and of now() may follow, as the choice says.

@@ -71,7 +71,7 @@ Result<void> make_requests(GenerationTask& task, std::int64_t default_max_tokens
     request.tokens = prompt;
     request.sampling = fields.sampling(model.generation, default_max_tokens, room, seed, *model.tokenizer);
     if (request.sampling.dry_multiplier > 0.0) {
-      request.sampling.dry_sequence_breakers = model.breakers.get(fields.dry_sequence_breakers);
+      request.sampling.dry_sequence_breakers = model.breakers->get(fields.dry_sequence_breakers);
     }
     request.beams = fields.beam_options();
     request.n = request.beams ? fields.n : std::max(fields.n, fields.best_of.value_or(0));

@@ -61,7 +61,7 @@ HostedModel::HostedModel(std::string model_name, ModelParts parts, const std::ve
                    .max_length = parts.engine->limits().max_length,
                    .vocab_size = parts.engine->limits().vocab_size,
                    .hidden_size = parts.hidden_size,
-                   .breakers = decode::BreakerCache(parts.tokenizer)},
+                   .breakers = std::make_shared<decode::BreakerCache>(parts.tokenizer)},
       path(parts.path),
       storage(std::move(parts.storage)),
       parameters(parts.parameters),
@@ -93,7 +93,7 @@ std::shared_ptr<ModelProfile> HostedModel::with_chat(std::shared_ptr<const chat:
                                                         .max_length = max_length,
                                                         .vocab_size = vocab_size,
                                                         .hidden_size = hidden_size,
-                                                        .breakers = decode::BreakerCache(tokenizer)});
+                                                        .breakers = breakers});
 }
 
 HostedModel::~HostedModel() {

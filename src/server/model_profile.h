@@ -27,7 +27,7 @@ struct ModelProfile {
   const std::shared_ptr<const engine::LivePeaks> peaks;  // measured, for utilization; not null
   // Tokens of prompt and answer together; tokens; numbers of an embedding.
   const std::int64_t max_length = 0, vocab_size = 0, hidden_size = 0;
-  decode::BreakerCache breakers;  // DRY's sequence breakers, by their texts
+  std::shared_ptr<decode::BreakerCache> breakers;  // DRY's sequence breakers, by their texts
 };
 
 }  // namespace millrace::server

@@ -81,7 +81,7 @@ std::shared_ptr<ModelProfile> model(std::string_view chat, std::string_view tool
       .max_length = kMaxLength,
       .vocab_size = tokenizer->vocab_size(),
       .hidden_size = 8,
-      .breakers = decode::BreakerCache(tokenizer)});
+      .breakers = std::make_shared<decode::BreakerCache>(tokenizer)});
 }
 
 std::shared_ptr<ModelProfile> chosen_model(std::uint8_t choice) {
