@@ -6,6 +6,7 @@
 
 #include "checkpoint/hf_model.h"
 #include "checkpoint/json_fields.h"
+#include "model/adapters/open_adapter.h"
 #include "runtime/chat_prompt.h"
 #include "text/containers/tokenizer_config.h"
 
@@ -74,7 +75,9 @@ bool has_all(const chat::ChatTemplateSet& model, const chat::ChatTemplateSet& ad
 
 }  // namespace
 
-std::shared_ptr<const chat::ChatFormat> adapter_chat_format(const LoadedModel& loaded, const std::string& directory) {
+std::shared_ptr<const chat::ChatFormat> adapter_chat_format(const LoadedModel& loaded, const std::string& path) {
+  const std::string directory = model::adapter_directory(Env::system(), path);
+  if (directory.empty()) return nullptr;
   check_vocabulary(loaded, directory);
   if (loaded.checkpoint->tokenizer == nullptr) return nullptr;
   const std::string file = directory + "/tokenizer_config.json";

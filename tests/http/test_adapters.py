@@ -4,10 +4,11 @@ import json
 import re
 import subprocess
 
+import gguf
 import numpy
 import pytest
 from running_server import PROGRAM, RunningServer, environment
-from safetensors.numpy import save_file
+from safetensors.numpy import load_file, save_file
 
 TEXT, LOAD, UNLOAD = "/v1/completions", "/v1/load_lora_adapter", "/v1/unload_lora_adapter"
 ASK = {"prompt": "The capital of France is", "max_tokens": 12, "temperature": 0, "ignore_eos": True, "cache_salt": "adapters"}
@@ -27,6 +28,31 @@ def write_adapter(folder, seed, size=0.5, **config):
     settings = {"peft_type": "LORA", "r": RANK, "lora_alpha": 2 * RANK, "target_modules": ["q_proj", "v_proj"], "use_dora": False, **config}
     (folder / "adapter_config.json").write_text(json.dumps(settings))
     return folder
+
+
+def permuted(rows, heads):
+    """The rows of a head as llama.cpp's converter has them: halves by turns."""
+    return rows.reshape(heads, 2, rows.shape[0] // heads // 2, rows.shape[1]).swapaxes(1, 2).reshape(rows.shape)
+
+
+def write_files(folder):
+    """The same adapter as files without a directory of their own: as llama.cpp's converter and as Kohya's scripts write them."""
+    tensors = load_file(folder / "adapter_model.safetensors")
+    gguf_file, loose = folder.parent / f"{folder.name}.gguf", folder.parent / f"{folder.name}.safetensors"
+    writer = gguf.GGUFWriter(gguf_file, "llama")
+    writer.add_type("adapter")
+    writer.add_string("adapter.type", "lora")
+    writer.add_float32("adapter.lora.alpha", 2 * RANK)
+    for name, values in tensors.items():
+        layer, projection, matrix = re.search(r"layers\.(\d+)\.self_attn\.(q|v)_proj\.lora_(A|B)", name).groups()
+        rows = permuted(values, HIDDEN // 64) if (projection, matrix) == ("q", "B") else values
+        writer.add_tensor(f"blk.{layer}.attn_{projection}.weight.lora_{matrix.lower()}", numpy.ascontiguousarray(rows))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    save_file(tensors, loose, metadata={"ss_network_alpha": str(2 * RANK)})
+    return gguf_file, loose
 
 
 @pytest.fixture(scope="module")
@@ -72,6 +98,15 @@ def test_an_adapter_is_named_like_a_model(adapted):
     assert adapted.post(TEXT, ASK | {"model": "a"}).json()["model"] == "a"
     chat = {"messages": [{"role": "user", "content": "Hello"}], "max_tokens": 4, "model": "b"}
     assert adapted.post("/v1/chat/completions", chat).json()["model"] == "b"
+
+
+def test_files_without_a_directory_are_the_adapter_that_they_hold(start, folder):
+    gguf_file, loose = write_files(folder / "a")
+    with start("--lora", f"dir={folder / 'a'}", "--lora", f"gguf={gguf_file}", "--lora-dir", folder) as server:
+        server.post(LOAD, {"lora_name": "loose", "lora_path": loose.name})
+        server.post(LOAD, {"lora_name": "weights", "lora_path": "a/adapter_model.safetensors"})
+        texts = {text_of(server, model=name, cache_salt=name) for name in ("dir", "gguf", "loose", "weights")}
+        assert len(texts) == 1 and texts != {text_of(server)}
 
 
 def test_answers_do_not_depend_on_what_others_ask_for(adapted):

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t kMaxConfigBytes = 4 << 20;
 constexpr std::string_view kConfig = "/adapter_config.json", kSafetensors = "/adapter_model.safetensors",
-                           kTorch = "/adapter_model.bin";
+                           kTorch = "/adapter_model.bin", kGguf = ".gguf";
 
 AdapterFiles open_directory(Env& env, const std::string& directory) {
   const std::string config_file = directory + std::string(kConfig);
@@ -42,15 +42,18 @@ AdapterFiles open_directory(Env& env, const std::string& directory) {
 
 }  // namespace
 
+std::string adapter_directory(Env& env, const std::string& path) {
+  if (path.ends_with(kGguf)) return {};
+  if (!path.ends_with(".safetensors")) return path;
+  if (!path.ends_with(kSafetensors)) return {};
+  const std::string directory = path.substr(0, path.size() - kSafetensors.size());
+  return env.open(directory + std::string(kConfig)) ? directory : std::string();
+}
+
 AdapterFiles open_adapter(Env& env, const std::string& path, const ModuleNames& modules) {
-  if (path.ends_with(".gguf")) return read_gguf_adapter(env, path);
-  if (!path.ends_with(".safetensors")) return open_directory(env, path);
-  // That of PEFT has the rest beside it.
-  if (path.ends_with(kSafetensors)) {
-    const std::string directory = path.substr(0, path.size() - kSafetensors.size());
-    if (env.open(directory + std::string(kConfig))) return open_directory(env, directory);
-  }
-  return read_weights_adapter(env, path, modules);
+  if (path.ends_with(kGguf)) return read_gguf_adapter(env, path);
+  const std::string directory = adapter_directory(env, path);
+  return directory.empty() ? read_weights_adapter(env, path, modules) : open_directory(env, directory);
 }
 
 }  // namespace millrace::model
