@@ -12,7 +12,8 @@ WeightSource numbered_source() {
   WeightSource source{.name = "w", .format = quant::find_format("f32"), .rows = 2, .cols = 3, .read = {}};
   source.read = [](std::int64_t first, std::int64_t count, std::span<std::byte> out) {
     for (std::int64_t i = 0; i < 3 * count; ++i) {
-      const auto value = static_cast<float>(10 * (first + i / 3) + i % 3);
+      const std::int64_t row = first + i / 3;
+      const auto value = static_cast<float>(10 * row + i % 3);
       std::memcpy(out.data() + i * 4, &value, 4);
     }
   };
