@@ -1,5 +1,8 @@
 // Requests with adapters: what is theirs alone, and that nothing computed with one adapter is used with another.
 
+#include <algorithm>
+
+#include "base/memory_env.h"
 #include "engine/testing/engine_fixture.h"
 #include "engine/testing/made_adapters.h"
 
@@ -115,6 +118,161 @@ TEST_F(AdaptersTest, MoveWithTheirRequestsByContent) {
   const auto nowhere = to->transfers().import_sequence(snapshot);
   ASSERT_FALSE(nowhere);
   EXPECT_EQ(nowhere.error().param, "lora");
+}
+
+class ActivatedAdaptersTest : public AdaptersTest {
+ protected:
+  static constexpr std::int64_t kPage = 32;
+  static constexpr std::int32_t kFirst = 7, kSecond = 9;
+  std::shared_ptr<const model::Adapter> activated(unsigned seed) {
+    return made_adapter(*checkpoint_, transformer_, *backend_, seed, 4, {kFirst, kSecond});
+  }
+  // A prompt with the invocation at these places and nowhere else.
+  Request invoked(std::vector<AdapterUse> adapters, std::size_t length, std::initializer_list<std::size_t> places) {
+    Request r = request(length, 4);
+    std::ranges::replace(r.tokens, kFirst, kFirst + 1);
+    for (const std::size_t at : places) r.tokens[at] = kFirst, r.tokens[at + 1] = kSecond;
+    r.adapters = std::move(adapters);
+    return r;
+  }
+  std::vector<std::int32_t> alone(const Request& request) { return answer(*make(), request).tokens; }
+};
+
+// Pages that end before the invocation are those of the base, whoever computed them; that of the invocation is not.
+TEST_F(ActivatedAdaptersTest, SharePagesBeforeTheirInvocation) {
+  const auto first = activated(1), second = activated(2);
+  const auto plain = made(3);
+  const std::vector<std::vector<AdapterUse>> kinds = {{}, uses(first), uses(second), uses(first, 0.5f)};
+  std::set<std::vector<std::int32_t>> different;
+  for (std::size_t begins = 0; begins < kinds.size(); ++begins) {
+    const auto engine = make();
+    for (std::size_t i = 0; i < kinds.size(); ++i) {
+      const Request asked = invoked(kinds[(begins + i) % kinds.size()], 130, {70});
+      const Collected computed = answer(*engine, asked), found = answer(*engine, asked);
+      EXPECT_EQ(computed.last.stats.cached_tokens, i == 0 ? 0 : 2 * kPage);
+      EXPECT_EQ(found.last.stats.cached_tokens, 129);
+      EXPECT_EQ(computed.tokens, alone(asked));
+      EXPECT_EQ(found.tokens, computed.tokens);
+      different.insert(computed.tokens);
+    }
+    EXPECT_EQ(answer(*engine, invoked(uses(plain), 130, {70})).last.stats.cached_tokens, 0);
+    engine->check_integrity();
+  }
+  EXPECT_EQ(different.size(), kinds.size());
+}
+
+TEST_F(ActivatedAdaptersTest, BeginWithTheLastInvocationOfThePrompt) {
+  const auto adapter = activated(1);
+  const auto engine = make();
+  EXPECT_EQ(answer(*engine, invoked(uses(adapter), 130, {20})).last.stats.cached_tokens, 0);
+  const Request twice = invoked(uses(adapter), 130, {20, 70});
+  EXPECT_EQ(answer(*engine, twice).last.stats.cached_tokens, 0);  // the page of the first invocation is the base's here
+  EXPECT_EQ(answer(*engine, invoked({}, 130, {20, 70})).last.stats.cached_tokens, 2 * kPage);
+  EXPECT_EQ(answer(*engine, twice).tokens, alone(twice));
+  // Where another prompt ends between two invocations, the first one is its last, and the pages are others.
+  Request shorter = twice;
+  shorter.tokens.resize(70);
+  const auto other = make();
+  answer(*other, twice);
+  const Collected found = answer(*other, shorter);
+  EXPECT_EQ(found.last.stats.cached_tokens, 0);
+  EXPECT_EQ(found.tokens, alone(shorter));
+}
+
+TEST_F(ActivatedAdaptersTest, AreNotUsedWhereNothingInvokesThem) {
+  const auto engine = make();
+  const Collected base = answer(*engine, invoked({}, 100, {}));
+  const Collected found = answer(*engine, invoked(uses(activated(1)), 100, {}));
+  EXPECT_EQ(found.tokens, base.tokens);
+  EXPECT_EQ(found.last.stats.cached_tokens, 99);
+}
+
+// Also where the invocation begins the prompt, or is cut by the end of a step.
+TEST_F(ActivatedAdaptersTest, ChangeTokensFromTheirInvocationOn) {
+  const auto adapter = activated(1);
+  for (const std::size_t at : {0, 1, 31, 32, 63, 98}) {
+    const Request asked = invoked(uses(adapter), 100, {at});
+    const auto engine = make();
+    EXPECT_EQ(answer(*engine, asked).tokens, alone(asked)) << at;
+    const auto with_plain = [&](bool before) {
+      Request both = asked;
+      both.adapters.insert(before ? both.adapters.begin() : both.adapters.end(), uses(made(3), 0.5f)[0]);
+      return both;
+    };
+    EXPECT_EQ(answer(*engine, with_plain(true)).tokens, alone(with_plain(true))) << at;
+    EXPECT_EQ(answer(*engine, with_plain(false)).tokens, alone(with_plain(false))) << at;
+  }
+}
+
+TEST_F(ActivatedAdaptersTest, LeaveASessionWhatCameBefore) {
+  const auto adapter = activated(1);
+  const auto engine = make();
+  const SessionId session = engine->sessions().open();
+  const auto in_session = [&](Request r) {
+    r.session = session;
+    return answer(*engine, std::move(r));
+  };
+  in_session(invoked({}, 130, {70, 110}));
+  const Request first = invoked(uses(adapter), 130, {70}), later = invoked(uses(adapter), 130, {70, 110});
+  EXPECT_EQ(in_session(later).last.stats.cached_tokens, 3 * kPage);
+  const Collected found = in_session(first);
+  EXPECT_EQ(found.last.stats.cached_tokens, 2 * kPage);
+  EXPECT_EQ(found.tokens, alone(first));
+  EXPECT_EQ(in_session(later).tokens, alone(later));
+  engine->check_integrity();
+}
+
+TEST_F(ActivatedAdaptersTest, MoveWithTheirRequests) {
+  const Request asked = invoked(uses(activated(1)), 100, {50});
+  const auto expected = alone(asked);
+  const auto from = make(), to = make();
+  const RequestId id = from->submit(asked).or_throw();
+  for (int i = 0; i < 5; ++i) from->step();
+  std::vector<Output> last;
+  auto snapshot = from->transfers().export_sequence(id, last).or_throw();
+  for (AdapterUse& use : snapshot.request.adapters) use.adapter = nullptr;
+  answer(*to, invoked({}, 100, {50}));
+  const auto imported = to->transfers().import_sequence(snapshot).or_throw();
+  std::vector<std::int32_t> tokens = snapshot.answers[0].tokens;
+  const Collected rest = drain(*to)[imported.request];
+  tokens.insert(tokens.end(), rest.tokens.begin(), rest.tokens.end());
+  EXPECT_EQ(tokens, expected);
+  EXPECT_EQ(answer(*to, asked).last.stats.cached_tokens, 99);  // published as its own
+}
+
+// Pages on a disk belong to content too, whatever has the name when they are read.
+TEST_F(ActivatedAdaptersTest, FindOnDiskWhatIsTheirsAndTheBases) {
+  MemoryEnv env;
+  // Of an engine that finds in memory nothing, and reads from the disk whatever it has.
+  const auto restarted = [&](const Request& asked) {
+    auto executor = LocalExecutor::create(transformer_, *backend_, {}, 4096).or_throw();
+    executor->set_adapters(adapters_);
+    kv::DiskTierConfig config{.directory = "/archive"};
+    config.origin = {
+        .model_key = 1, .page_bytes = executor->device().page_bytes(), .block_tokens = executor->block_tokens()};
+    const auto disk = kv::DiskTier::open(env, config).or_throw();
+    const auto engine = Engine::create(std::move(executor), tokenizer_, Env::system(), {}, disk.get()).or_throw();
+    EXPECT_TRUE(engine->warm_up());
+    return answer(*engine, asked);
+  };
+  const Request plain = invoked(uses(made(1)), 300, {200}), later = invoked(uses(activated(3)), 300, {200});
+  adapters_->put("x", "", plain.adapters[0].adapter);
+  const Collected of_plain = restarted(plain), of_later = restarted(later);
+  EXPECT_EQ(of_plain.last.stats.cached_tokens, 0);
+  EXPECT_EQ(of_later.last.stats.cached_tokens, 0);
+  const auto expect = [&](const Request& asked, std::int64_t cached, const std::vector<std::int32_t>& tokens) {
+    const Collected found = restarted(asked);
+    EXPECT_EQ(found.last.stats.cached_tokens, cached);
+    EXPECT_EQ(found.tokens, tokens);
+  };
+  adapters_->put("x", "", made(2));
+  const Request renewed = invoked(uses(adapters_->find("x")), 300, {200});
+  expect(renewed, 0, alone(renewed));
+  expect(plain, 288, of_plain.tokens);
+  expect(later, 288, of_later.tokens);
+  const Request base = invoked({}, 300, {200}), another = invoked(uses(activated(4)), 300, {200});
+  expect(another, 192, alone(another));
+  expect(base, 192, alone(base));
 }
 
 TEST_F(AdaptersTest, ThatCannotGoTogetherAreRejected) {

@@ -25,7 +25,9 @@ const std::vector<std::string> kModels = {"dense", "mixture of experts"};
 const std::vector<std::string> kGrammars = {"any text", "grammar"};
 const std::vector<std::string> kSpeculations = {"no speculation", "ngram", "suffix", "draft-model", "early-exit",
                                                 "medusa",         "eagle", "mtp",    "tree"};
-const std::vector<std::string> kAdapters = {"no adapter", "one adapter", "several adapters"};
+const std::vector<std::string> kAdapters = {"no adapter", "one adapter", "several adapters", "activated adapter"};
+constexpr std::size_t kPrompt = 37;  // tokens of the first request's prompt
+constexpr unsigned kPromptSeed = 5;
 const std::vector<std::string> kSituations = {"alone", "in a batch", "prefix hit", "preempted", "steps in flight"};
 
 // What keys and values are stored as: each sampler, grammar, score and kind of answer meets each.
@@ -102,11 +104,17 @@ class CombinationTest : public EngineTest {
     if (first_ == nullptr) {
       first_ = made_adapter(*checkpoint_, transformer_, *backend_, 1);
       second_ = made_adapter(*checkpoint_, transformer_, *backend_, 2, 7);
+      // Invoked by the first request's prompt amid its first page.
+      const std::vector<std::int32_t> prompt = random_prompt(kPrompt, kPromptSeed);
+      activated_ = made_adapter(*checkpoint_, transformer_, *backend_, 3, 4, {prompt[20], prompt[21], prompt[22]});
       adapters_->put("first", "", first_);
+      adapters_->put("activated", "", activated_);
       adapters_->put("second", "", second_);
     }
     const AdapterUse first{first_->key(), 1.0f, first_}, second{second_->key(), -0.5f, second_};
     if (kind == kAdapters[1]) return {first};
+    if (kind == kAdapters[3])
+      return i % 2 == 0 ? std::vector{AdapterUse{activated_->key(), 1.0f, activated_}, second} : std::vector{second};
     return i % 3 == 0 ? std::vector{first, second} : i % 3 == 1 ? std::vector{second} : std::vector<AdapterUse>();
   }
 
@@ -201,7 +209,7 @@ class CombinationTest : public EngineTest {
   const draft::RandomHeads heads_;
   std::size_t swap_bytes_ = 0;
   std::string adapter_kind_ = kAdapters[0];
-  std::shared_ptr<const model::Adapter> first_, second_;
+  std::shared_ptr<const model::Adapter> first_, second_, activated_;
   std::int32_t tight_window_pages_ = 0;
   const std::string medusa_ = heads_.medusa().write("combined_medusa", draft::RandomHeads::medusa_config());
   const std::string eagle_ = heads_.eagle().write("combined_eagle", heads_.eagle_config());
@@ -219,7 +227,7 @@ void CombinationTest::run_combinations(SeenFeatures& seen, const std::string& mo
     for (const std::string& grammar : kGrammars) {
       for (const Choice& score : scores()) {
         for (const Choice& answer : answers()) {
-          Request asked = request(37, 5, kAnswer);
+          Request asked = request(kPrompt, kPromptSeed, kAnswer);
           sampler.apply(asked);
           score.apply(asked);
           answer.apply(asked);
@@ -291,7 +299,7 @@ void CombinationTest::expect_plain_in_every_layout(std::size_t first) {
     const std::string& encoding = stored[first++ % stored.size()];
     SCOPED_TRACE(encoding);
     pages_ = backend::cpu::choose_pages(encoding, layout, 0).or_throw();
-    Request asked = request(37, 5, kAnswer);
+    Request asked = request(kPrompt, kPromptSeed, kAnswer);
     const Answers plain = run(*engine_with("no speculation", 4096), {asked});
     for (const std::string& speculation : kSpeculations) {
       for (const std::string& situation : kSituations) {
@@ -342,7 +350,7 @@ TEST_F(OneWindow, GivesWhatThePlainPathGivesInEveryLayoutAlsoSwapped) {
 TEST_F(OneWindow, GivesWhatThePlainPathGivesForEveryKindOfAnswer) {
   for (const Choice& score : {scores().front(), scores().back()}) {
     for (const Choice& answer : answers()) {
-      Request asked = request(37, 5, kAnswer);
+      Request asked = request(kPrompt, kPromptSeed, kAnswer);
       score.apply(asked);
       answer.apply(asked);
       const Answers plain = run(*engine_with("no speculation", 4096), {asked});

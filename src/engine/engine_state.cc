@@ -42,15 +42,13 @@ std::unique_ptr<ActiveSequence> EngineState::make_sequence(RequestId request, in
 }
 
 kv::PrefixScope EngineState::scope_of(const Request& request, RequestId id, const Sessions::Session* session,
-                                      std::int64_t max_total) const {
-  const std::int64_t rope_length = executor->rope_length(max_total);
-  std::string adapter = adapter_scope(request.adapters);
-  if (config.prefix_caching) {
-    return {.adapter = std::move(adapter), .salt = "tenant " + request.cache_salt, .rope_length = rope_length};
+                                      std::int64_t max_total, const std::vector<UsedAdapter>& adapters) const {
+  kv::PrefixScope scope{.salt = "tenant " + request.cache_salt, .rope_length = executor->rope_length(max_total)};
+  if (!config.prefix_caching) {
+    scope.salt = session != nullptr ? session->scope.salt : "request " + std::to_string(id);
   }
-  return {.adapter = std::move(adapter),
-          .salt = session != nullptr ? session->scope.salt : "request " + std::to_string(id),
-          .rope_length = rope_length};
+  add_to_scope(adapters, scope);
+  return scope;
 }
 
 void EngineState::jump_forward() {

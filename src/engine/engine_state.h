@@ -9,6 +9,7 @@
 #include "engine/request_table.h"
 #include "engine/sessions.h"
 #include "engine/speculation.h"
+#include "engine/used_adapters.h"
 #include "kv/page_key.h"
 #include "kv/paged_cache.h"
 #include "sched/length_predictor.h"
@@ -48,7 +49,7 @@ struct EngineState {
   // A request that shares with no other still shares with itself: other answers, the next round of its session.
   // Of a request that may grow to `max_total` tokens.
   kv::PrefixScope scope_of(const Request& request, RequestId id, const Sessions::Session* session,
-                           std::int64_t max_total) const;
+                           std::int64_t max_total, const std::vector<UsedAdapter>& adapters) const;
   // What its grammar leaves no choice about is drafted, where nothing else is.
   void jump_forward();
   kv::PageOrigin origin() const;  // of its pages

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "engine/request_check.h"
-#include "model/adapters/adapter.h"
 
 namespace millrace::engine {
 
@@ -40,24 +39,9 @@ void Intake::set_prompt(ActiveSequence& first, Request& request, const Sessions:
   }
 }
 
-Result<StepInput::Adapters> find_adapters(std::vector<AdapterUse>& adapters, const Executor& executor) {
-  StepInput::Adapters found;
-  for (std::size_t i = 0; i < adapters.size(); ++i) {
-    AdapterUse& use = adapters[i];
-    use.adapter = executor.adapter(use);
-    if (use.adapter == nullptr) {
-      return make_error(ErrorCode::kNotFound, "lora", "no adapter here has the content {}", use.key);
-    }
-    found.ids[i] = use.adapter->id();
-    found.scales[i] = use.scale;
-  }
-  return found;
-}
-
 Result<RequestId> Intake::submit(Request request, std::shared_ptr<grammar::CompiledGrammar> compiled) {
   if (auto valid = check_request(request, state_); !valid) return valid.error();
-  const auto adapters = find_adapters(request.adapters, *state_.executor);
-  if (!adapters) return adapters.error();
+  if (auto found = find_adapters(request.adapters, *state_.executor); !found) return found.error();
   const RequestId id = state_.next_id;
   std::optional<grammar::Matcher> grammar;
   if (compiled != nullptr) grammar.emplace(std::move(compiled));
@@ -65,15 +49,16 @@ Result<RequestId> Intake::submit(Request request, std::shared_ptr<grammar::Compi
   auto sequence = state_.make_sequence(id, 0, request.sampling, std::move(grammar));
   ActiveSequence& first = *sequence;
   Sessions::Session* session = request.session ? state_.sessions.find(*request.session) : nullptr;
-  first.adapters = *adapters;
   set_scheduling(first, request, state_.executor->depth());
   set_prompt(first, request, session);
+  const std::vector<UsedAdapter> adapters = used_adapters(request.adapters, first.tokens);
+  first.adapters = step_adapters(adapters);
   first.arrival = first.stats.arrival = first.account.mark = state_.env.now();
   if (request.timeout_ms) {
     first.deadline = first.arrival + std::chrono::duration_cast<Clock::duration>(
                                          std::chrono::duration<double, std::milli>(*request.timeout_ms));
   }
-  first.scope = state_.scope_of(request, id, session, first.max_total);
+  first.scope = state_.scope_of(request, id, session, first.max_total, adapters);
   if (session != nullptr) {
     first.scheduled = first.computed =
         state_.sessions.lease(*session, first.tokens, first.scope, first.blocks, first.swapped);

@@ -8,9 +8,6 @@ namespace millrace::engine {
 // Sets the fields of a sequence that scheduling, sampling and speculation read, from its request; times are left out.
 void set_scheduling(ActiveSequence& sequence, const Request& request, int executor_depth);
 
-// Finds the adapters of a request that came by their keys alone, and what steps call them. kNotFound naming lora.
-Result<StepInput::Adapters> find_adapters(std::vector<AdapterUse>& adapters, const Executor& executor);
-
 // Accepts requests: checks them, makes their first sequences and queues these. Engine thread only.
 class Intake {
  public:

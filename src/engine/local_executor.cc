@@ -87,15 +87,19 @@ void LocalExecutor::add_adapters(const StepInput::Rows& rows, model::BatchInput&
     const model::Adapter* adapter = adapters_ == nullptr ? nullptr : adapters_->of_id(rows.adapters.ids[i]);
     CHECK(adapter != nullptr);  // its request keeps it
     const float scale = rows.adapters.scales[i];
+    const std::int64_t skipped = rows.adapters.firsts[i] - rows.first_position;  // rows before its first
+    if (skipped >= rows.n_rows) continue;
+    const std::int64_t first_row = rows.first_row + std::max<std::int64_t>(skipped, 0);
+    const std::int64_t n_rows = rows.first_row + rows.n_rows - first_row;
     if (rows.adapters.ids[1] == 0 && !input.adapters.empty()) {
       model::AdapterRange& last = input.adapters.back();
-      const bool follows = last.first_row + last.n_rows == rows.first_row;
+      const bool follows = last.first_row + last.n_rows == first_row;
       if (follows && last.adapter == adapter && last.scale == scale) {
-        last.n_rows += rows.n_rows;
+        last.n_rows += n_rows;
         continue;
       }
     }
-    input.adapters.push_back({rows.first_row, rows.n_rows, adapter, scale});
+    input.adapters.push_back({first_row, n_rows, adapter, scale});
   }
 }
 

@@ -34,15 +34,12 @@ using decode::TokenScore;
 inline constexpr int kMaxChoices = 16;          // limit of answers to a request
 inline constexpr std::size_t kMaxAdapters = 4;  // limit of adapters of a request
 
-// An adapter that all tokens of a request go through.
+// An adapter that the tokens of a request go through: all, or those from the invocation of an activated one on.
 struct AdapterUse {
   std::string key;                                // model::Adapter::key()
   float scale = 1.0f;                             // factor of what it adds
   std::shared_ptr<const model::Adapter> adapter;  // null: the engine has to find it by its key
 };
-// SHA-256, as text, of keys and factors; empty: there are none.
-std::string adapter_scope(const std::vector<AdapterUse>& adapters);
-
 // How an embedding is made of the final norm's outputs: that of the last token, or the mean over all tokens.
 enum class Pooling { kLast, kMean };
 

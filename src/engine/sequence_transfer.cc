@@ -273,8 +273,8 @@ Result<ImportedSequence> SequenceTransfer::import_sequence(const SequenceSnapsho
   }
   RequestState flight{.request = snapshot.request, .live = static_cast<int>(snapshot.answers.size())};
   flight.request.tokens.clear();
-  const auto adapters = find_adapters(flight.request.adapters, *state_.executor);
-  if (!adapters) return adapters.error();
+  if (auto found = find_adapters(flight.request.adapters, *state_.executor); !found) return found.error();
+  const std::vector<UsedAdapter> adapters = used_adapters(flight.request.adapters, snapshot.request.tokens);
   decode::SamplingParams& sampling = flight.request.sampling;
   if (sampling.dry_sequence_breakers && !sampling.dry_sequence_breakers->found()) {
     sampling.dry_sequence_breakers =
@@ -304,7 +304,8 @@ Result<ImportedSequence> SequenceTransfer::import_sequence(const SequenceSnapsho
     out.session = flight.request.session = state_.sessions.open();
     session = state_.sessions.find(*out.session);
   }
-  const kv::PrefixScope scope = state_.scope_of(snapshot.request, out.request, session, made[0]->max_total);
+  const kv::PrefixScope scope = state_.scope_of(snapshot.request, out.request, session, made[0]->max_total, adapters);
+  const StepInput::Adapters of_steps = step_adapters(adapters);
   if (session != nullptr) {
     std::optional<kv::SwapTicket> none;
     state_.sessions.lease(*session, made[0]->tokens, scope, made[0]->blocks, none);
@@ -313,7 +314,7 @@ Result<ImportedSequence> SequenceTransfer::import_sequence(const SequenceSnapsho
   state_.requests.add(out.request, std::move(flight));
   for (ActiveSequence* sequence : made) {
     sequence->scope = scope;
-    sequence->adapters = *adapters;
+    sequence->adapters = of_steps;
     sequence->blocked = sequence->descheduled = !sequence->beam_row.empty();
     if (!sequence->descheduled) state_.scheduler.add(*sequence, state_.view());
   }

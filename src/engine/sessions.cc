@@ -66,16 +66,20 @@ Result<void> Sessions::rollback(SessionId id, std::int64_t tokens) {
 
 std::int64_t Sessions::lease(Session& session, const std::vector<std::int32_t>& prompt, const kv::PrefixScope& scope,
                              kv::BlockTable& table, std::optional<kv::SwapTicket>& swapped) {
-  if (session.scope != scope) {
+  const std::int64_t common = kv::common_tokens(session.scope, scope, cache_.block_tokens());
+  if (common == 0) {
     session.blocks.truncate(0);
     session.swapped.reset();
     session.computed = 0;
+  }
+  if (session.scope != scope) {
     session.scope = scope;
+    session.blocks.set_cursor({});  // it goes on elsewhere
   }
   const auto computed_end = session.tokens.begin() + session.computed;
   const auto [end, ignored] = std::mismatch(session.tokens.begin(), computed_end, prompt.begin(), prompt.end());
-  const std::int64_t kept = rewind(
-      session, std::min<std::int64_t>(end - session.tokens.begin(), static_cast<std::int64_t>(prompt.size()) - 1));
+  const std::int64_t kept =
+      rewind(session, std::min<std::int64_t>({end - session.tokens.begin(), std::ssize(prompt) - 1, common}));
   table = std::exchange(session.blocks, cache_.make_table());
   swapped = std::exchange(session.swapped, std::nullopt);
   session.busy = true;

@@ -86,7 +86,7 @@ void visit_fields(Archive& a, PageContents& v) {
 }
 template <typename Archive>
 void visit_fields(Archive& a, PrefixScope& v) {
-  a(v.adapter, v.salt, v.rope_length);
+  a(v.adapter, v.salt, v.rope_length, v.activated, v.activated_from);
 }
 template <typename Archive>
 void visit_fields(Archive& a, Retention& v) {

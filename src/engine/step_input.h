@@ -28,6 +28,7 @@ struct StepInput {
   struct Adapters {
     std::array<std::uint64_t, kMaxAdapters> ids{};  // 0 behind the last
     std::array<float, kMaxAdapters> scales{};
+    std::array<std::int64_t, kMaxAdapters> firsts{};  // the first position that goes through it
     bool empty() const noexcept { return ids[0] == 0; }
     bool operator==(const Adapters&) const = default;
   };
@@ -122,7 +123,9 @@ struct StepResult {
 template <typename Archive>
 void visit_fields(Archive& archive, StepInput::Rows& rows) {
   archive(rows.first_row, rows.n_rows, rows.first_position, rows.rope_length);
-  for (std::size_t i = 0; i < kMaxAdapters; ++i) archive(rows.adapters.ids[i], rows.adapters.scales[i]);
+  for (std::size_t i = 0; i < kMaxAdapters; ++i) {
+    archive(rows.adapters.ids[i], rows.adapters.scales[i], rows.adapters.firsts[i]);
+  }
 }
 template <typename Archive>
 void visit_fields(Archive& archive, StepInput::Scored& scored) {

@@ -8,9 +8,12 @@ void PagedCache::match_disk(const PrefixScope& scope, std::span<const std::int32
   if (disk_->load_ms_per_page() >= recompute_ms_per_page_) return;
   const auto block_tokens = static_cast<std::size_t>(config_.block_tokens);
   const PageKey* parent = match.pages.empty() ? nullptr : &keys_[static_cast<std::size_t>(match.pages.back())];
+  const PrefixScope before = scope.without_activated();
+  const auto activated = static_cast<std::size_t>(scope.activated_page(config_.block_tokens));
   for (std::size_t first = match.pages.size() * block_tokens; first + block_tokens <= tokens.size();
        first += block_tokens) {
-    const PageKey key = key_maker_->make(scope, parent, tokens.subspan(first, block_tokens));
+    const PageKey key =
+        key_maker_->make(first < activated ? before : scope, parent, tokens.subspan(first, block_tokens));
     if (!disk_->contains(key)) break;
     match.disk.push_back(key);
     parent = &match.disk.back();
@@ -44,11 +47,14 @@ void PagedCache::write_to_disk(const PrefixScope& scope, const BlockTable& table
                                const NewPages& pages) {
   const auto block_tokens = static_cast<std::size_t>(config_.block_tokens);
   const PageKey* parent = pages.before == kNoBlock ? nullptr : &keys_[static_cast<std::size_t>(pages.before)];
+  const PrefixScope before = scope.without_activated();
+  const auto activated = static_cast<std::size_t>(scope.activated_page(config_.block_tokens));
   for (auto page = static_cast<std::size_t>(pages.first); page < static_cast<std::size_t>(pages.first + pages.pages);
        ++page) {
     const BlockId block = table.blocks()[page];
     PageKey& key = keys_[static_cast<std::size_t>(block)];
-    key = key_maker_->make(scope, parent, tokens.subspan(page * block_tokens, block_tokens));
+    const std::size_t first = page * block_tokens;
+    key = key_maker_->make(first < activated ? before : scope, parent, tokens.subspan(first, block_tokens));
     parent = &key;
     if (!disk_->writing() || disk_->contains(key)) continue;
     if (window_ && window_->of(block) == kNoBlock) continue;  // only whole ones

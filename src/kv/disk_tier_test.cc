@@ -290,10 +290,13 @@ TEST(PageKey, DependsOnEveryFieldAndItsLength) {
   keys.insert(maker.make({.salt = "a"}, nullptr, tokens));
   keys.insert(maker.make({.rope_length = 1}, nullptr, tokens));
   keys.insert(maker.make({.rope_length = 2}, nullptr, tokens));
+  keys.insert(maker.make({.activated = "1"}, nullptr, tokens));
+  keys.insert(maker.make({.activated = "2"}, nullptr, tokens));
+  keys.insert(maker.make({.activated = std::string("\1\0\0\0\0\0\0\0", 8)}, nullptr, tokens));
   keys.insert(maker.make({}, &parent, tokens));
   keys.insert(maker.make({}, nullptr, std::span(tokens).first(2)));
   keys.insert(maker.make({.salt = std::string(reinterpret_cast<const char*>(parent.data()), 32)}, nullptr, tokens));
-  EXPECT_EQ(keys.size(), 11u);
+  EXPECT_EQ(keys.size(), 14u);
   EXPECT_EQ(maker.make({}, nullptr, tokens), PageKeyMaker(origin).make({}, nullptr, tokens));
 }
 

@@ -28,7 +28,8 @@ PageKey PageKeyMaker::make(const PrefixScope& scope, const PageKey* parent, std:
   field(std::as_bytes(std::span(scope.salt)));
   field(parent != nullptr ? std::as_bytes(std::span(*parent)) : std::span<const std::byte>());
   field(std::as_bytes(tokens));
-  if (scope.rope_length != 0) field(bytes_of(scope.rope_length));
+  if (scope.rope_length != 0 || !scope.activated.empty()) field(bytes_of(scope.rope_length));
+  if (!scope.activated.empty()) field(std::as_bytes(std::span(scope.activated)));
   hash_.update(text_);
   return hash_.finish();
 }

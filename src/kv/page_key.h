@@ -25,7 +25,8 @@ struct PageOrigin {
 class PageKeyMaker {
  public:
   explicit PageKeyMaker(const PageOrigin& origin);
-  // `parent` is the key of the sequence's page before, null for the first one; `tokens` are those of the whole page.
+  // `scope` is that of the page: without `activated` if it ends before. `parent` is the key of the sequence's page
+  // before, null for the first one; `tokens` are those of the whole page.
   PageKey make(const PrefixScope& scope, const PageKey* parent, std::span<const std::int32_t> tokens);
 
  private:

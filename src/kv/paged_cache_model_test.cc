@@ -114,15 +114,36 @@ class Trial {
     return result;
   }
 
+  // Some are those of adapters that begin later.
+  static PrefixScope scope_of(const Command& command) {
+    PrefixScope scope{.adapter = command.a % 3 == 0 ? "adapter" : "", .salt = command.b % 4 == 0 ? "other" : ""};
+    if (command.c % 3 == 0) {
+      scope.activated_from = 1 + command.c / 3 % 4 * 13;
+      scope.activated = fmt::format("{} from {}", command.c % 2, scope.activated_from);
+    }
+    return scope;
+  }
+  // Another of a session's requests goes on with it.
+  void change_scope(Sequence& sequence, const Command& command) {
+    PrefixScope scope = scope_of(command);
+    scope.adapter = sequence.scope.adapter;
+    scope.salt = sequence.scope.salt;
+    sequence.computed = std::min(sequence.computed, common_tokens(sequence.scope, scope, block_tokens_));
+    if (sequence.computed == 0) sequence.table.truncate(0);
+    if (scope != sequence.scope) sequence.table.set_cursor({});
+    sequence.scope = scope;
+    sequence.computed = cache_->rewind(sequence.table, sequence.computed);
+    sequence.stamps = StampedDevice::stamps(sequence.scope, sequence.tokens);
+  }
+
   // Begins as an earlier one did, as prompts do.
   void arrive(const Command& command) {
-    auto made = std::make_unique<Sequence>(
-        Sequence{.scope = {command.a % 3 == 0 ? "adapter" : "", command.b % 4 == 0 ? "other" : ""},
-                 .tokens = {},
-                 .stamps = {},
-                 .table = cache_->make_table(),
-                 .match = std::nullopt,
-                 .ticket = std::nullopt});
+    auto made = std::make_unique<Sequence>(Sequence{.scope = scope_of(command),
+                                                    .tokens = {},
+                                                    .stamps = {},
+                                                    .table = cache_->make_table(),
+                                                    .match = std::nullopt,
+                                                    .ticket = std::nullopt});
     if (!history_.empty()) {
       const auto& old = history_[command.c % history_.size()];
       made->tokens.assign(old.begin(), old.begin() + static_cast<std::ptrdiff_t>(command.b % (old.size() + 1)));
@@ -197,6 +218,12 @@ class Trial {
       case 9:
         if (command.c % 4 == 0) restart();
         break;
+      case 10:
+        if (command.c % 4 == 0) {
+          change_scope(sequence, command);
+          break;
+        }
+        [[fallthrough]];
       default:
         if (sequence.computed == length) write_more(sequence, 1 + command.c % 3, command.b);
         compute(sequence, 1 + command.b % (static_cast<std::int64_t>(sequence.tokens.size()) - sequence.computed));
@@ -341,7 +368,7 @@ class PagedCacheModel : public testing::TestWithParam<int> {
   // Random commands on caches of the shapes that `shape` makes of a seed.
   static Seen run_all(const std::function<Shape(std::mt19937&, Shape)>& shape) {
     std::signal(SIGABRT, say_seed);
-    constexpr unsigned kSeeds = 300;
+    constexpr unsigned kSeeds = 600;
     constexpr std::size_t kCommands = 400;
     Seen seen;
     for (unsigned seed = 1; seed <= kSeeds; ++seed) {

@@ -5,6 +5,8 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/env.h"
@@ -15,18 +17,26 @@ namespace millrace::kv {
 
 struct PrefixNode;
 
-// Orders the children of a node by the tokens of their first pages. No child's first page is a prefix of another's, so
-// the children next to the place of a given page have the longest common prefixes with it.
+// The first page of a node: its tokens, and PrefixScope::activated where it holds what that adds.
+struct FirstPage {
+  std::string_view activated;
+  std::span<const std::int32_t> tokens;
+};
+
+// Orders the children of a node by their first pages. Of those with the same `activated`, no first page is a prefix of
+// another, so the children next to the place of a given page have the longest common prefixes with it.
 struct FirstPageLess {
   using is_transparent = void;
-  using Tokens = std::span<const std::int32_t>;
   std::size_t block_tokens = 1;
 
   bool operator()(const PrefixNode* a, const PrefixNode* b) const { return less(page(*a), page(*b)); }
-  bool operator()(const PrefixNode* a, Tokens b) const { return less(page(*a), b); }
-  bool operator()(Tokens a, const PrefixNode* b) const { return less(a, page(*b)); }
-  static bool less(Tokens a, Tokens b) { return std::ranges::lexicographical_compare(a, b); }
-  inline Tokens page(const PrefixNode& node) const;
+  bool operator()(const PrefixNode* a, const FirstPage& b) const { return less(page(*a), b); }
+  bool operator()(const FirstPage& a, const PrefixNode* b) const { return less(a, page(*b)); }
+  static bool less(const FirstPage& a, const FirstPage& b) {
+    if (a.activated != b.activated) return a.activated < b.activated;
+    return std::ranges::lexicographical_compare(a.tokens, b.tokens);
+  }
+  inline FirstPage page(const PrefixNode& node) const;
 };
 
 // Place of a node in the order in which idle pages are evicted; the smallest goes first.
@@ -43,7 +53,8 @@ struct PrefixNode {
   explicit PrefixNode(std::size_t block_tokens) : children(FirstPageLess{block_tokens}) {}
 
   PrefixNode* parent = nullptr;        // null: the root of a scope, which has no pages
-  const PrefixScope* scope = nullptr;  // only set in a root
+  const PrefixScope* scope = nullptr;  // only set in a root; without `activated`, which the nodes have
+  std::string activated;               // PrefixScope::activated of all its pages; that of all children, if not empty
   std::int64_t begin = 0;              // tokens before it, a multiple of the page size
   std::vector<std::int32_t> tokens;
   std::vector<BlockId> blocks;  // the last one of a leaf may be partial
@@ -59,8 +70,8 @@ struct PrefixNode {
   std::int64_t end() const noexcept { return begin + static_cast<std::int64_t>(tokens.size()); }
 };
 
-FirstPageLess::Tokens FirstPageLess::page(const PrefixNode& node) const {
-  return Tokens(node.tokens).first(std::min(block_tokens, node.tokens.size()));
+FirstPage FirstPageLess::page(const PrefixNode& node) const {
+  return {node.activated, std::span(node.tokens).first(std::min(block_tokens, node.tokens.size()))};
 }
 
 }  // namespace millrace::kv

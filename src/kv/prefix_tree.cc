@@ -35,27 +35,42 @@ PrefixTree::PrefixTree(BlockPool& pool, std::int64_t block_tokens, const WindowP
 
 PrefixTree::~PrefixTree() { pool_.watch(nullptr); }
 
-PrefixTree::Place PrefixTree::descend(Place from, std::span<const std::int32_t> tokens) const {
+PrefixTree::Path PrefixTree::path_of(const PrefixScope& scope, std::span<const std::int32_t> tokens) const {
+  return {tokens, scope.activated,
+          static_cast<std::size_t>(scope.activated_page(static_cast<std::int64_t>(block_tokens_)))};
+}
+
+PrefixNode* PrefixTree::root_of(const PrefixScope& scope) const {
+  const auto root = scope.activated.empty() ? roots_.find(scope) : roots_.find(scope.without_activated());
+  return root == roots_.end() ? nullptr : root->second;
+}
+
+PrefixTree::Place PrefixTree::descend(Place from, const Path& path) const {
   PrefixNode* node = from.node;
   auto at = static_cast<std::size_t>(from.tokens);
   for (;;) {
+    // Where others go on without what the path has from a page on, that page is another.
+    const std::size_t end =
+        node->activated.empty() ? std::min(path.tokens.size(), path.activated_page) : path.tokens.size();
+    CHECK_LE(at, end);
     const auto edge = std::span<const std::int32_t>(node->tokens).subspan(at - static_cast<std::size_t>(node->begin));
-    at += common_tokens(edge, tokens.subspan(at));
+    at += common_tokens(edge, path.tokens.first(end).subspan(at));
     const Place here{node, static_cast<std::int64_t>(at)};
-    if (here.tokens < node->end() || at == tokens.size() || at % block_tokens_ != 0) return here;
-    node = best_child(*node, tokens.subspan(at));
+    if (here.tokens < node->end() || at == path.tokens.size() || at % block_tokens_ != 0) return here;
+    node = best_child(*node, path, at);
     if (node == nullptr) return here;
   }
 }
 
-// The child that begins with the most of `rest`; null: none has its first token.
-PrefixNode* PrefixTree::best_child(const PrefixNode& node, std::span<const std::int32_t> rest) const {
-  const auto page = rest.first(std::min(block_tokens_, rest.size()));
+// The child that begins with the most of the path behind `at`; null: none has its first token.
+PrefixNode* PrefixTree::best_child(const PrefixNode& node, const Path& path, std::size_t at) const {
+  const std::span<const std::int32_t> rest = path.tokens.subspan(at);
+  const FirstPage page{path.activated_at(at), rest.first(std::min(block_tokens_, rest.size()))};
   const auto behind = node.children.lower_bound(page);
   PrefixNode* best = nullptr;
   std::size_t longest = 0;
   const auto consider = [&](PrefixNode* child) {
-    const std::size_t common = common_tokens(child->tokens, page);
+    const std::size_t common = child->activated == page.activated ? common_tokens(child->tokens, page.tokens) : 0;
     if (common > longest) best = child, longest = common;
   };
   if (behind != node.children.end()) consider(*behind);
@@ -67,9 +82,9 @@ PrefixMatch PrefixTree::match(const PrefixScope& scope, std::span<const std::int
   PrefixMatch match;
   match.queried = static_cast<std::int64_t>(tokens.size());
   match.version = versions_;
-  const auto root = roots_.find(scope);
-  if (root == roots_.end()) return match;
-  const Place place = descend({root->second, 0}, tokens);
+  PrefixNode* root = root_of(scope);
+  if (root == nullptr) return match;
+  const Place place = descend({root, 0}, path_of(scope, tokens));
   const auto block_tokens = static_cast<std::int64_t>(block_tokens_);
   const std::int64_t whole = place.tokens / block_tokens;
   match.tokens = place.tokens;
@@ -123,7 +138,7 @@ PrefixTree::Place PrefixTree::start(const PrefixScope& scope, const PublishCurso
     if (cursor.tokens < node->begin + static_cast<std::int64_t>(block_tokens_)) return {node->parent, node->begin};
     return {node, cursor.tokens};
   }
-  const auto [at, inserted] = roots_.try_emplace(scope, nullptr);
+  const auto [at, inserted] = roots_.try_emplace(scope.without_activated(), nullptr);
   if (inserted) {
     at->second = &make_node(nullptr, 0);
     at->second->scope = &at->first;
@@ -136,9 +151,28 @@ NewPages PrefixTree::publish(const PrefixScope& scope, std::span<const std::int3
                              PublishCursor& cursor) {
   clock_ = std::max(clock_, now);
   if (tokens.empty()) return {};
-  const Place from = start(scope, cursor), place = descend(from, tokens);
+  const Path path = path_of(scope, tokens);
+  if (path.activated_page >= tokens.size()) return publish_path(start(scope, cursor), path, blocks, retention, cursor);
+  NewPages added;
+  const bool begun = current(cursor) && cursor.tokens >= static_cast<std::int64_t>(path.activated_page);
+  if (path.activated_page > 0 && !begun) {
+    const Path before{.tokens = tokens.first(path.activated_page), .activated_page = path.activated_page};
+    added = publish_path(start(scope, cursor), before, blocks, retention, cursor);
+  }
+  NewPages rest = publish_path(start(scope, cursor), path, blocks, retention, cursor);
+  if (added.pages == 0) std::swap(added.pages, rest.pages), added.first = rest.first, added.before = rest.before;
+  added.pages += rest.pages;
+  added.replaced.insert(added.replaced.end(), rest.replaced.begin(), rest.replaced.end());
+  return added;
+}
+
+NewPages PrefixTree::publish_path(Place from, const Path& path, std::span<const BlockId> blocks,
+                                  const Retention& retention, PublishCursor& cursor) {
+  const std::span<const std::int32_t> tokens = path.tokens;
+  const Place place = descend(from, path);
   const auto block_tokens = static_cast<std::int64_t>(block_tokens_);
   const auto n = static_cast<std::int64_t>(tokens.size());
+  const std::string_view activated = path.activated_at(tokens.size() - 1);
   PrefixNode* node = place.node;
   NewPages added;
   if (window_ != nullptr) replace_lost(from, place, blocks, added);
@@ -147,11 +181,12 @@ NewPages PrefixTree::publish(const PrefixScope& scope, std::span<const std::int3
       extend_partial(*node, tokens, blocks);
     } else {
       PrefixNode& parent = parent_for_new_page(place);
-      if (parent.parent != nullptr && parent.children.empty() && parent.retention == retention) {
+      const bool ends = parent.parent != nullptr && parent.children.empty() && parent.activated == activated;
+      if (ends && parent.retention == retention) {
         node = &parent;
         append(*node, tokens, blocks);
       } else {
-        node = &make_node(&parent, place.tokens / block_tokens * block_tokens);
+        node = &make_node(&parent, place.tokens / block_tokens * block_tokens, activated);
         append(*node, tokens, blocks);
         CHECK(parent.children.insert(node).second);
         rank(parent);
@@ -208,7 +243,7 @@ PrefixNode& PrefixTree::parent_for_new_page(Place place) {
 
 PrefixNode& PrefixTree::split(PrefixNode& node, std::size_t keep) {
   const std::size_t kept = keep * block_tokens_;
-  PrefixNode& lower = make_node(&node, node.begin + static_cast<std::int64_t>(kept));
+  PrefixNode& lower = make_node(&node, node.begin + static_cast<std::int64_t>(kept), node.activated);
   lower.tokens.assign(node.tokens.begin() + static_cast<std::ptrdiff_t>(kept), node.tokens.end());
   lower.blocks.assign(node.blocks.begin() + static_cast<std::ptrdiff_t>(keep), node.blocks.end());
   node.tokens.resize(kept);
@@ -229,7 +264,7 @@ PrefixNode& PrefixTree::split(PrefixNode& node, std::size_t keep) {
   return node;
 }
 
-PrefixNode& PrefixTree::make_node(PrefixNode* parent, std::int64_t begin) {
+PrefixNode& PrefixTree::make_node(PrefixNode* parent, std::int64_t begin, std::string_view activated) {
   if (free_ids_.empty()) {
     free_ids_.push_back(static_cast<std::int32_t>(nodes_.size()));
     nodes_.emplace_back();
@@ -240,6 +275,7 @@ PrefixNode& PrefixTree::make_node(PrefixNode* parent, std::int64_t begin) {
   node = std::make_unique<PrefixNode>(block_tokens_);
   node->parent = parent;
   node->begin = begin;
+  node->activated = activated;
   node->id = id;
   node->generation = ++generation_;
   node->retention.priority = 0;
@@ -292,9 +328,9 @@ void PrefixTree::raise(PrefixNode& node, const Retention& retention) {
 
 std::vector<BlockId> PrefixTree::forget(const PrefixScope& scope, std::span<const std::int32_t> tokens,
                                         std::int64_t from) {
-  const auto root = roots_.find(scope);
-  if (root == roots_.end()) return {};
-  const Place place = descend({root->second, 0}, tokens);
+  PrefixNode* root = root_of(scope);
+  if (root == nullptr) return {};
+  const Place place = descend({root, 0}, path_of(scope, tokens));
   if (place.tokens <= from) return {};
   const auto block_tokens = static_cast<std::int64_t>(block_tokens_);
   const std::int64_t page = from / block_tokens;

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -68,12 +69,24 @@ class PrefixTree final : private IdleWatcher {
     PrefixNode* node = nullptr;
     std::int64_t tokens = 0;
   };
-  Place descend(Place from, std::span<const std::int32_t> tokens) const;
+  // A sequence's tokens, and from which page on, [0, INT64_MAX], its pages are those of a scope's `activated`.
+  struct Path {
+    std::span<const std::int32_t> tokens;
+    std::string_view activated = {};
+    std::size_t activated_page = 0;
+    std::string_view activated_at(std::size_t at) const { return at < activated_page ? "" : activated; }
+  };
+  Path path_of(const PrefixScope& scope, std::span<const std::int32_t> tokens) const;
+  PrefixNode* root_of(const PrefixScope& scope) const;  // null: nothing is published in it
+  Place descend(Place from, const Path& path) const;
   Place start(const PrefixScope& scope, const PublishCursor& cursor);
-  PrefixNode& make_node(PrefixNode* parent, std::int64_t begin);
+  // All tokens are those of one `activated`, or of none.
+  NewPages publish_path(Place from, const Path& path, std::span<const BlockId> blocks, const Retention& retention,
+                        PublishCursor& cursor);
+  PrefixNode& make_node(PrefixNode* parent, std::int64_t begin, std::string_view activated = {});
   PrefixNode& split(PrefixNode& node, std::size_t keep);  // returns the upper part: `keep` pages
   PrefixNode& parent_for_new_page(Place place);
-  PrefixNode* best_child(const PrefixNode& node, std::span<const std::int32_t> rest) const;
+  PrefixNode* best_child(const PrefixNode& node, const Path& path, std::size_t at) const;
   void append(PrefixNode& node, std::span<const std::int32_t> tokens, std::span<const BlockId> blocks);
   void extend_partial(PrefixNode& node, std::span<const std::int32_t> tokens, std::span<const BlockId> blocks);
   void replace_lost(Place from, Place to, std::span<const BlockId> blocks, NewPages& added);

@@ -9,6 +9,7 @@ void PrefixTree::check_integrity() const {
   std::int32_t pages = 0;
   std::size_t ranked = 0, ids = free_ids_.size();
   for (const auto& [scope, root] : roots_) {
+    CHECK(scope.activated.empty() && root->activated.empty());
     CHECK(root->parent == nullptr && *root->scope == scope && root->blocks.empty() && !root->children.empty());
     std::vector<const PrefixNode*> walk{root};
     while (!walk.empty()) {
@@ -46,11 +47,13 @@ void PrefixTree::check_node(const PrefixNode& node) const {
   const PrefixNode* before = nullptr;
   for (const PrefixNode* child : node.children) {
     CHECK(child->parent == &node && child->begin == node.end() && !child->blocks.empty());
+    CHECK(node.activated.empty() || child->activated == node.activated);
     if (before != nullptr) {
       const FirstPageLess& less = node.children.key_comp();
       const auto a = less.page(*before), b = less.page(*child);
       CHECK(FirstPageLess::less(a, b));
-      CHECK(std::ranges::mismatch(a, b).in1 != a.end());  // no first page is the beginning of a sibling's
+      // No first page is the beginning of a sibling's.
+      CHECK(a.activated != b.activated || std::ranges::mismatch(a.tokens, b.tokens).in1 != a.tokens.end());
     }
     before = child;
   }

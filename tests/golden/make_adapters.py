@@ -82,6 +82,7 @@ ADAPTERS = {
         {"r": 4, "use_dora": True, "target_modules": ["q_proj", "o_proj", "up_proj"], "modules_to_save": ["k_proj", "down_proj"]},
     ),
     "llama_tokens": ("tiny/llama", {"r": 4, "target_modules": ["v_proj"], "trainable_token_indices": [5, 17, 40]}),
+    "llama_alora": ("tiny/llama", {"r": 4, "lora_alpha": 6, "target_modules": LLAMA, "alora_invocation_tokens": [7, 9, 7]}),
     "llama_tied_tokens": ("tiny/llama_tied_biased", {"r": 4, "target_modules": ["v_proj"], "trainable_token_indices": [3, 61, 62]}),
 }
 
@@ -111,12 +112,17 @@ def make(name, base, options):
     shutil.rmtree(folder, ignore_errors=True)
     model = hf.AutoModelForCausalLM.from_pretrained(GOLDEN / base, dtype=torch.float32, attn_implementation="eager").eval()
     tokens = torch.randint(3, model.config.vocab_size, (1, TOKENS))
+    invocation = torch.tensor(options.get("alora_invocation_tokens", []), dtype=torch.int64)
+    for place in (3, TOKENS - 9):  # the last one counts
+        tokens[0, place : place + len(invocation)] = invocation
     plain = logits_of(model, tokens)
     adapted = peft.get_peft_model(model, peft.LoraConfig(task_type="CAUSAL_LM", **options)).eval()
     with torch.no_grad():
         for module, weight in adapted.named_parameters():
             train(module, weight)
     expected = logits_of(adapted, tokens)
+    if len(invocation) > 0:
+        assert torch.equal(expected[: TOKENS - 9], plain[: TOKENS - 9]) and not torch.equal(expected[TOKENS - 9], plain[TOKENS - 9])
     changed = ((expected - plain).abs().max() / plain.abs().max()).item()
     assert changed > 0.02, f"{name}: the adapter changes the logits by {changed:.1e} of the largest"
     adapted.save_pretrained(folder, safe_serialization=not name.endswith("_torch"))

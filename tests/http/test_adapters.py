@@ -227,6 +227,66 @@ def test_names_are_looked_up_in_the_directory(adapted, folder):
     assert str(folder) not in reply.error["message"] and "dora" not in names(adapted)
 
 
+def write_kohya(source, file):
+    """The same adapter as Kohya's scripts write it."""
+    flat = {}
+    for name, tensor in load_file(source / "adapter_model.safetensors").items():
+        module, end = name.removeprefix("base_model.model.").split(".lora_")
+        module = "lora_te_" + module.replace(".", "_")
+        flat[module + {"A.weight": ".lora_down.weight", "B.weight": ".lora_up.weight"}[end]] = tensor
+        flat[module + ".alpha"] = numpy.array(2 * RANK, numpy.float32)
+    save_file(flat, file)
+
+
+def write_gguf(source, file):
+    """As llama.cpp's converter does, which turns the rows of queries' heads of 64 from halves into pairs."""
+    writer = gguf.GGUFWriter(file, "llama")
+    writer.add_type("adapter")
+    writer.add_string("adapter.type", "lora")
+    writer.add_float32("adapter.lora.alpha", 2 * RANK)
+    for name, tensor in load_file(source / "adapter_model.safetensors").items():
+        layer, module, end = re.fullmatch(r".*layers\.(\d+)\.self_attn\.([qv])_proj\.lora_([AB])\.weight", name).groups()
+        if (module, end) == ("q", "B"):
+            tensor = tensor.reshape(-1, 2, 32, RANK).swapaxes(1, 2).reshape(tensor.shape)
+        writer.add_tensor(f"blk.{layer}.attn_{module}.weight.lora_{end.lower()}", numpy.ascontiguousarray(tensor))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
+def test_files_of_other_tools_are_the_same_adapter(adapted, folder):
+    expected = text_of(adapted, model="a")
+    write_kohya(folder / "a", folder / "kohya.safetensors")
+    write_gguf(folder / "a", folder / "converted.gguf")
+    for name in ("kohya.safetensors", "converted.gguf"):
+        assert text_of(adapted, model=name) == expected
+    assert names(adapted)["converted.gguf"]["meta"]["modules"] == 2 * LAYERS
+    write_kohya(folder / "b", folder / "other.safetensors")
+    assert text_of(adapted, model="other.safetensors") == text_of(adapted, model="b") != expected
+    assert adapted.post(LOAD, {"lora_name": "loaded", "lora_path": "converted.gguf"}).status == 200
+    assert text_of(adapted, model="loaded") == expected
+
+
+def test_an_activated_adapter_shares_the_base_up_to_its_invocation(start, folder, tmp_path):
+    words = "one two three four five six seven eight nine ten " * 12
+    activated = tmp_path / "activated"
+    with start("--lora-dir", tmp_path) as server:
+        tokens = server.post("/tokenize", {"prompt": " And now:", "add_special_tokens": False}).json()["tokens"]
+        write_adapter(activated, 0, alora_invocation_tokens=tokens)
+        plain, invoked = words, words + " And now:"
+
+        def ask(model, prompt):
+            body = server.post(TEXT, ASK | {"model": model, "prompt": prompt}).json()
+            return body["choices"][0]["text"], body["usage"]["prompt_tokens_details"]["cached_tokens"]
+
+        base, none = ask("m", invoked)
+        text, cached = ask("activated", invoked)
+        assert none == 0 and cached >= 64 and text != base
+        assert ask("activated", invoked)[0] == text
+        assert ask("activated", plain)[0] == ask("m", plain)[0]
+
+
 @pytest.mark.parametrize("name", ["../a", "a/../b", "./a", "a/", "group", "escape", "/etc", "none", "a\0", "."])
 def test_no_name_leads_out_of_the_directory(adapted, name):
     reply = adapted.post(TEXT, ASK | {"model": name})

@@ -34,6 +34,9 @@ class StampedDevice final : public PageDevice {
     std::vector<std::uint64_t> result;
     std::uint64_t stamp = checksum(scope.salt, checksum(scope.adapter));
     for (const std::int32_t token : tokens) {
+      if (!scope.activated.empty() && std::ssize(result) == scope.activated_from) {
+        stamp = checksum(scope.activated, stamp);
+      }
       stamp = checksum(std::as_bytes(std::span(&token, 1)), stamp);
       result.push_back(stamp);
     }

@@ -23,8 +23,12 @@ struct AdapterSummary {
 // An adapter of one model in memory: LoRA (arXiv:2106.09685). Const.
 class Adapter {
  public:
-  Adapter(std::string key, AdapterSummary summary, std::vector<std::unique_ptr<backend::LowRank>> weights)
-      : key_(std::move(key)), summary_(std::move(summary)), weights_(std::move(weights)) {
+  Adapter(std::string key, AdapterSummary summary, std::vector<std::unique_ptr<backend::LowRank>> weights,
+          std::vector<std::int32_t> invocation_tokens = {})
+      : key_(std::move(key)),
+        summary_(std::move(summary)),
+        weights_(std::move(weights)),
+        invocation_tokens_(std::move(invocation_tokens)) {
     for (const auto& of_place : weights_) bytes_ += of_place == nullptr ? 0 : of_place->packed_bytes();
   }
 
@@ -34,6 +38,9 @@ class Adapter {
   const std::string& key() const noexcept { return key_; }
   const AdapterSummary& summary() const noexcept { return summary_; }
   std::size_t bytes() const noexcept { return bytes_; }
+  // Of activated LoRA, arXiv:2504.12397: it is meant for the tokens from where these begin in a prompt for the last
+  // time. Empty: for all.
+  const std::vector<std::int32_t>& invocation_tokens() const noexcept { return invocation_tokens_; }
   // What it adds to the product of that place; null: nothing.
   const backend::LowRank* weights(std::int64_t place) const noexcept {
     return weights_[static_cast<std::size_t>(place)].get();
@@ -48,6 +55,7 @@ class Adapter {
   std::string key_;
   AdapterSummary summary_;
   std::vector<std::unique_ptr<backend::LowRank>> weights_;
+  std::vector<std::int32_t> invocation_tokens_;
   std::size_t bytes_ = 0;
 };
 

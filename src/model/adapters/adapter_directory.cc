@@ -19,7 +19,7 @@ Result<std::string> AdapterDirectory::inside(const std::string& path) const {
   const auto outside = std::mismatch(around.begin(), around.end(), found.begin(), found.end()).first != around.end();
   if (path.find('\0') != std::string::npos || failure || outside || found == around) {
     return make_error(failure ? ErrorCode::kNotFound : ErrorCode::kInvalidArgument, "lora_path",
-                      "lora_path names no directory inside that of --lora-dir");
+                      "lora_path names nothing inside the directory of --lora-dir");
   }
   return found.string();
 }
@@ -33,8 +33,10 @@ std::optional<std::string> AdapterDirectory::find(const std::string& name) const
     at = end + 1;
   }
   auto found = inside(name);
+  if (!found) return {};
   std::error_code failure;
-  if (!found || !fs::is_regular_file(fs::path(*found) / "adapter_config.json", failure)) return {};
+  const bool one_file = found->ends_with(".gguf") || found->ends_with(".safetensors");
+  if (!fs::is_regular_file(one_file ? fs::path(*found) : fs::path(*found) / "adapter_config.json", failure)) return {};
   return *std::move(found);
 }
 

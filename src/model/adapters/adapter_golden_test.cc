@@ -35,7 +35,7 @@ class GoldenAdapter : public testing::TestWithParam<fs::path> {
     const auto adapter = loader.load(Env::system(), GetParam(), {.type = AdapterType::kF32});
     EXPECT_EQ(adapter->summary().error, 0.0);
     const std::vector<std::vector<TestRunner::Chunk>> single(golden.tokens.size(), {{0, 1}});
-    runner.set_adapter(adapter.get());
+    runner.set_adapter(adapter.get(), first_adapted(*adapter, golden.tokens));
     EXPECT_LE(largest_error(runner.run_whole(golden.tokens), golden.logits), 1e-4) << model << ", the whole prompt";
     EXPECT_LE(largest_error(runner.run({golden.tokens}, single)[0], golden.logits), 1e-4)
         << model << ", token by token";
@@ -60,7 +60,7 @@ TEST_P(GoldenAdapter, IsRoundedAsItsTypeSays) {
     const double error = adapter->summary().error;
     EXPECT_TRUE(type == AdapterType::kF32 ? error == 0.0 : error > 1e-4 && error < 1e-2) << error;
     keys.insert(adapter->key());
-    runner.set_adapter(adapter.get());
+    runner.set_adapter(adapter.get(), first_adapted(*adapter, golden.tokens));
     const double found = largest_error(runner.run_whole(golden.tokens), golden.logits);
     std::printf("  %-20s %-5s weights %.1e, logits %.1e\n", GetParam().filename().c_str(), name, error, found);
     EXPECT_LT(found, type == AdapterType::kF32 ? 1e-4 : 5e-2);

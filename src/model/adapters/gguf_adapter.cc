@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -18,7 +19,7 @@ using checkpoint::quote_name;
 using checkpoint::RawTensor;
 
 constexpr std::string_view kGgufA = ".weight.lora_a", kGgufB = ".weight.lora_b", kEmbedding = "token_embd";
-constexpr const char* kGgufAlpha = "adapter.lora.alpha";
+constexpr const char *kGgufAlpha = "adapter.lora.alpha", *kInvocation = "adapter.alora.invocation_tokens";
 // Of an adapter; these have no effect on what it computes.
 constexpr std::string_view kOfPeople[] = {"adapter.lora.task_name", "adapter.lora.prompt_prefix"};
 
@@ -33,8 +34,8 @@ void check_metadata(const GgufMetadata& metadata) {
   require(metadata, "general.type", "adapter");
   require(metadata, "adapter.type", "lora");
   for (const auto& [key, value] : metadata.entries()) {
-    const bool known =
-        key == "adapter.type" || key == kGgufAlpha || std::ranges::find(kOfPeople, key) != std::end(kOfPeople);
+    const bool known = key == "adapter.type" || key == kGgufAlpha || key == kInvocation ||
+                       std::ranges::find(kOfPeople, key) != std::end(kOfPeople);
     if (known || !(key.starts_with("adapter.") || key.starts_with("split."))) continue;
     throw_load_error(ErrorCode::kUnsupported, key, "{}: key {} is not known, and may change what the adapter does",
                      metadata.file(), quote_name(key));
@@ -92,6 +93,19 @@ std::map<std::string, PeftConfig::Module> modules_of(const checkpoint::Checkpoin
   return modules;
 }
 
+std::vector<std::int32_t> invocation_of(const GgufMetadata& metadata) {
+  std::vector<std::int32_t> tokens;
+  if (metadata.find(kInvocation) == nullptr) return tokens;
+  for (const std::int64_t token : metadata.integers(kInvocation)) {
+    if (token < 0 || token > std::numeric_limits<std::int32_t>::max()) {
+      throw_load_error(ErrorCode::kBadFile, kInvocation, "{}: {} has the token {}: must be 0 to 2^31 - 1",
+                       metadata.file(), kInvocation, token);
+    }
+    tokens.push_back(static_cast<std::int32_t>(token));
+  }
+  return tokens;
+}
+
 }  // namespace
 
 AdapterFiles read_gguf_adapter(Env& env, const std::string& path) {
@@ -111,7 +125,7 @@ AdapterFiles read_gguf_adapter(Env& env, const std::string& path) {
   tensors.tensors = std::move(header.tensors);
   for (RawTensor& tensor : tensors.tensors) take_tensor(tensors, tensor);
   index_tensors(tensors);
-  files.config = PeftConfig(path, modules_of(tensors, alpha));
+  files.config = PeftConfig(path, modules_of(tensors, alpha), invocation_of(header.metadata));
   return files;
 }
 

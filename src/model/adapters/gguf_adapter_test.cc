@@ -40,7 +40,7 @@ class GgufAdapter : public testing::TestWithParam<std::filesystem::path> {
     TestRunner runner(model, {.precision = backend::MatmulPrecision::kF32, .max_length = length});
     const AdapterLoader loader(runner.checkpoint(), runner.transformer(), runner.backend());
     const auto adapter = loader.load(Env::system(), GetParam() / "adapter.gguf", {.type = AdapterType::kF32});
-    runner.set_adapter(adapter.get());
+    runner.set_adapter(adapter.get(), first_adapted(*adapter, golden.tokens));
     const double error = largest_error(runner.run_whole(golden.tokens), golden.logits);
     std::printf("  %-20s %.1e\n", GetParam().filename().c_str(), error);
     EXPECT_LE(error, allowed_error(GetParam())) << model;

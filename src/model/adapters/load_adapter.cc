@@ -1,5 +1,7 @@
 #include "model/adapters/load_adapter.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -81,6 +83,12 @@ std::shared_ptr<const Adapter> AdapterLoader::load(Env& env, const std::string& 
   if (reading.sources.empty() && reading.of_embedding.empty()) {
     throw_load_error(ErrorCode::kBadFile, path, "{}: has no weights", path);
   }
+  const std::vector<std::int32_t>& invocation = files.config.invocation_tokens();
+  if (!invocation.empty() && !reading.of_embedding.empty()) {
+    throw_load_error(ErrorCode::kUnsupported, spec.names.embedding,
+                     "{}: module '{}': activated LoRA of the embedding is not supported", path, spec.names.embedding);
+  }
+  if (!invocation.empty()) reading.kept.note(fmt::format("invocation {}", fmt::join(invocation, " ")));
   auto packed = backend_.make_low_ranks(std::move(reading.sources), model_.precision());
   std::vector<std::unique_ptr<backend::LowRank>> by_place(static_cast<std::size_t>(layers.places()));
   for (std::size_t i = 0; i < packed.size(); ++i) {
@@ -90,7 +98,7 @@ std::shared_ptr<const Adapter> AdapterLoader::load(Env& env, const std::string& 
     by_place[kEmbeddingPlace] = backend_.make_row_delta(std::move(source));
   }
   reading.summary.error = reading.kept.error();
-  return std::make_shared<const Adapter>(reading.kept.key(), reading.summary, std::move(by_place));
+  return std::make_shared<const Adapter>(reading.kept.key(), reading.summary, std::move(by_place), invocation);
 }
 
 }  // namespace millrace::model

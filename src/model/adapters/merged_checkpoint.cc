@@ -257,6 +257,10 @@ Merged merge_adapters(Env& env, Checkpoint& base, std::unique_ptr<backend::Backe
   Sha256 digest;
   for (const ScaledAdapter& one : adapters) {
     const auto adapter = shapes.load(env, one.path, {.type = AdapterType::kF32, .max_rank = 1024});
+    if (!adapter->invocation_tokens().empty()) {
+      throw_load_error(ErrorCode::kUnsupported, "alora_invocation_tokens",
+                       "{}: alora_invocation_tokens is set: what begins amid a prompt cannot be merged", one.path);
+    }
     terms.add(*adapter, one.scale);
     const std::string text = fmt::format("{} {}\n", adapter->key(), one.scale);
     digest.update(std::as_bytes(std::span(text)));

@@ -29,9 +29,19 @@ constexpr std::string_view kWithoutEffect[] = {
     // Unsloth and other tools
     "auto_map", "base_model_class", "parent_library", "unsloth_fixed", "lora_ga_config"};
 // Fields that are read.
-constexpr std::string_view kRead[] = {
-    "peft_type",         "r",    "lora_alpha", "use_rslora", "rank_pattern",    "alpha_pattern",
-    "init_lora_weights", "bias", "use_dora",   "lora_bias",  "modules_to_save", "trainable_token_indices"};
+constexpr std::string_view kRead[] = {"peft_type",
+                                      "r",
+                                      "lora_alpha",
+                                      "use_rslora",
+                                      "rank_pattern",
+                                      "alpha_pattern",
+                                      "init_lora_weights",
+                                      "bias",
+                                      "use_dora",
+                                      "lora_bias",
+                                      "modules_to_save",
+                                      "trainable_token_indices",
+                                      "alora_invocation_tokens"};
 
 struct Unsupported {
   std::string_view field, what;
@@ -40,7 +50,6 @@ struct Unsupported {
 constexpr Unsupported kUnsupported[] = {
     {"layer_replication", "layers that run several times"},
     {"target_parameters", "adapters of parameters that are no linear layers"},
-    {"alora_invocation_tokens", "activated LoRA"},
     {"use_qalora", "QA-LoRA"},
     {"use_bdlora", "block-diagonal LoRA"},
     {"arrow_config", "routing among adapters"},
@@ -156,9 +165,33 @@ std::vector<std::pair<std::string, std::vector<std::int64_t>>> indices_of(const 
   return all;
 }
 
+// What an activated adapter has beside A and B is not only for the tokens from its invocation on.
+std::vector<std::int32_t> invocation_of(const JsonFields& fields) {
+  constexpr std::string_view kField = "alora_invocation_tokens";
+  const nlohmann::json* value = fields.find(kField);
+  if (value == nullptr || is_neutral(*value)) return {};
+  if (!value->is_array()) fields.wrong_type(kField, "a list of tokens");
+  std::vector<std::int32_t> tokens;
+  for (const nlohmann::json& token : *value) {
+    if (!token.is_number_unsigned() || token > std::numeric_limits<std::int32_t>::max()) {
+      fields.wrong_type(kField, "a list of tokens");
+    }
+    tokens.push_back(token.get<std::int32_t>());
+  }
+  for (const std::string_view field : {"use_dora", "modules_to_save", "trainable_token_indices", "bias"}) {
+    const nlohmann::json* other = fields.find(field);
+    if (other == nullptr || is_neutral(*other) || *other == "none") continue;
+    throw_load_error(ErrorCode::kUnsupported, std::string(kField), "{}: {} and {} are both set, which is not supported",
+                     fields.file(), kField, field);
+  }
+  return tokens;
+}
+
 }  // namespace
 
-PeftConfig::PeftConfig(const std::string& file, std::map<std::string, Module> modules) : modules_(std::move(modules)) {
+PeftConfig::PeftConfig(const std::string& file, std::map<std::string, Module> modules,
+                       std::vector<std::int32_t> invocation_tokens)
+    : invocation_tokens_(std::move(invocation_tokens)), modules_(std::move(modules)) {
   for (const auto& [name, module] : modules_) {
     if (module.rank >= 1 && module.rank <= kMaxRank && std::isfinite(module.scale)) continue;
     throw_load_error(ErrorCode::kBadFile, name, "{}: module {} has rank {} and scale {}: rank must be 1 to {}", file,
@@ -185,6 +218,7 @@ PeftConfig::PeftConfig(const std::string& file, std::string_view text) {
   dora_ = fields.boolean("use_dora").value_or(false);
   lora_bias_ = fields.boolean("lora_bias").value_or(false);
   token_indices_ = indices_of(fields);
+  invocation_tokens_ = invocation_of(fields);
   if (const nlohmann::json* modules = fields.find("modules_to_save"); modules != nullptr && !modules->is_null()) {
     if (!modules->is_array()) fields.wrong_type("modules_to_save", "a list of modules");
     for (const nlohmann::json& module : *modules) {

@@ -18,7 +18,8 @@ class PeftConfig {
   };
   PeftConfig() = default;
   // What a file without adapter_config.json says of its modules. Throws LoadError for ranks and scales out of range.
-  PeftConfig(const std::string& file, std::map<std::string, Module> modules);
+  PeftConfig(const std::string& file, std::map<std::string, Module> modules,
+             std::vector<std::int32_t> invocation_tokens = {});
   // Throws LoadError naming file and field: kBadFile for values of another type or out of range, kUnsupported for a
   // type that is not LoRA, a form of it that is not supported, and a field that is not known and has an effect.
   PeftConfig(const std::string& file, std::string_view text);
@@ -33,6 +34,8 @@ class PeftConfig {
   bool lora_bias() const noexcept { return lora_bias_; }
   // Modules, by the ends of their names, of which the adapter has whole copies.
   const std::vector<std::string>& modules_to_save() const noexcept { return modules_to_save_; }
+  // Activated LoRA, arXiv:2504.12397: Adapter::invocation_tokens().
+  const std::vector<std::int32_t>& invocation_tokens() const noexcept { return invocation_tokens_; }
   bool has_token_indices() const noexcept { return !token_indices_.empty(); }
   // The tokens, at least 0, whose rows of that module the adapter has, in the order of its tensor.
   std::vector<std::int64_t> token_indices(const std::string& module) const;
@@ -46,6 +49,7 @@ class PeftConfig {
   double alpha_ = 0.0;
   bool rank_stabilized_ = false, dora_ = false, lora_bias_ = false;
   std::vector<std::string> modules_to_save_;
+  std::vector<std::int32_t> invocation_tokens_;
   Patterns ranks_, alphas_;
   std::map<std::string, Module> modules_;                                         // of files without patterns
   std::vector<std::pair<std::string, std::vector<std::int64_t>>> token_indices_;  // by module; "": the embedding

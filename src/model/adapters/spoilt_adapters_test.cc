@@ -91,7 +91,8 @@ TEST_F(SpoiltAdapter, OfAnUnsupportedKindSaysWhich) {
   const std::pair<const char*, nlohmann::json> fields[] = {
       {"layer_replication", {{0, 1}, {0, 2}}},
       {"target_parameters", {"experts.down_proj"}},
-      {"alora_invocation_tokens", {5, 6}},
+      {"alora_invocation_tokens", "<|begin|>"},
+      {"alora_invocation_tokens", {5, -6}},
       {"bias", "some"},
       {"use_qalora", true},
       {"some_new_field", 3},
@@ -105,6 +106,26 @@ TEST_F(SpoiltAdapter, OfAnUnsupportedKindSaysWhich) {
     expect_refused({field, "adapter_config.json"});
     files_.config = before;
   }
+}
+
+// The base before the invocation is that of no adapter.
+TEST_F(SpoiltAdapter, ThatIsActivatedChangesNothingElse) {
+  files_.config["alora_invocation_tokens"] = {5, 6};
+  const auto loaded = load();
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  EXPECT_EQ((*loaded)->invocation_tokens(), (std::vector<std::int32_t>{5, 6}));
+  const std::pair<const char*, nlohmann::json> fields[] = {
+      {"bias", "all"}, {"use_dora", true}, {"modules_to_save", {"lm_head"}}, {"trainable_token_indices", {1}}};
+  for (const auto& [field, value] : fields) {
+    env_.files.clear();
+    files_.config[field] = value;
+    expect_refused({"alora_invocation_tokens", field});
+    files_.config.erase(field);
+  }
+  env_.files.clear();
+  files_.add("base_model.model.model.embed_tokens.lora_embedding_A", 4, spec().vocab_size);
+  files_.add("base_model.model.model.embed_tokens.lora_embedding_B", spec().hidden_size, 4);
+  expect_refused({"model.embed_tokens", "activated"});
 }
 
 TEST_F(SpoiltAdapter, WithoutTheTensorsThatItsConfigurationNames) {

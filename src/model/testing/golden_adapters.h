@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/env.h"
+#include "model/adapters/adapter.h"
 #include "model/testing/golden_logits.h"
 
 namespace millrace::model {
@@ -22,6 +23,12 @@ inline std::filesystem::path base_of(const std::filesystem::path& folder) {
   std::string name = read_file(Env::system(), folder / "base", 200).or_throw();
   name.pop_back();
   return kGoldens / name;
+}
+
+// The first token of a prompt that goes through the adapter.
+inline std::int64_t first_adapted(const Adapter& adapter, const std::vector<std::int32_t>& prompt) {
+  if (adapter.invocation_tokens().empty()) return 0;
+  return std::ranges::find_end(prompt, adapter.invocation_tokens()).begin() - prompt.begin();
 }
 
 // The largest difference, of the largest value.

@@ -68,6 +68,12 @@ class TestRunner {
         const auto begin = sequences[chunk.sequence].begin() + computed[chunk.sequence];
         input.sequences.push_back({static_cast<std::int64_t>(input.tokens.size()), chunk.tokens,
                                    computed[chunk.sequence], tables[chunk.sequence].blocks()});
+        if (adapter_ != nullptr) {
+          const std::int64_t skipped =
+              std::clamp<std::int64_t>(adapter_first_ - computed[chunk.sequence], 0, chunk.tokens);
+          input.adapters.push_back({std::ssize(input.tokens) + skipped, chunk.tokens - skipped, adapter_});
+          if (skipped == chunk.tokens) input.adapters.pop_back();
+        }
         input.tokens.insert(input.tokens.end(), begin, begin + chunk.tokens);
         computed[chunk.sequence] += chunk.tokens;
         if (rotates_by_length_) {
@@ -75,7 +81,6 @@ class TestRunner {
         }
       }
       for (std::size_t r = 0; r < input.tokens.size(); ++r) input.logit_rows.push_back(static_cast<std::int64_t>(r));
-      if (adapter_ != nullptr) input.adapters = {{0, std::ssize(input.tokens), adapter_}};
       const TensorView out = transformer_.forward(input, store_);
       std::int64_t row = 0;
       for (const Chunk& chunk : step) {
@@ -127,7 +132,11 @@ class TestRunner {
   }
 
   // The adapter of all rows of run() from now on; null: none. It must outlive the runs.
-  void set_adapter(const Adapter* adapter) { adapter_ = adapter; }
+  // `first`: the first position that goes through it.
+  void set_adapter(const Adapter* adapter, std::int64_t first = 0) {
+    adapter_ = adapter;
+    adapter_first_ = first;
+  }
 
   backend::Backend& backend() { return *backend_; }
   const Transformer& transformer() const { return transformer_; }
@@ -142,6 +151,7 @@ class TestRunner {
   kv::KvStore store_;
   bool rotates_by_length_;
   const Adapter* adapter_ = nullptr;
+  std::int64_t adapter_first_ = 0;
 };
 
 }  // namespace millrace::model
