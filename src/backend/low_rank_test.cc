@@ -16,7 +16,7 @@ namespace {
 
 struct AdapterForm {
   const char* base;     // format of the weights
-  const char* adapter;  // of A
+  const char* adapter;  // of A; B has it too if it is one of 8 bits and the rank a multiple of 16, else f32
   double error;         // of an output, beside its own size
 };
 const std::vector<AdapterForm> kAdapterForms = {
@@ -70,13 +70,14 @@ struct TestAdapter {
               bool all_kinds = false)
       : stacked(std::move(weights)), one_a(shared) {
     LowRankSource source{.base = &base};
+    const bool int8 = std::string_view(format) == "q8_0" && rank % 16 == 0;
     a.reserve(stacked.size());
     b.reserve(stacked.size());
     for (std::size_t i = 0; i < stacked.size(); ++i) {
       if (i == 0 || !one_a) a.emplace_back(rank, base.k(), seed++);
       b.emplace_back(rows[static_cast<std::size_t>(stacked[i])], rank, seed++);
       if (i == 0 || !one_a) source.shrinks.push_back({a.back().source(format), 1.5f});
-      source.expands.push_back({stacked[i], std::ssize(source.shrinks) - 1, b.back().source("f32")});
+      source.expands.push_back({stacked[i], std::ssize(source.shrinks) - 1, b.back().source(int8 ? "int8_16" : "f32")});
     }
     whole.reserve(stacked.size());
     for (std::size_t i = 0; all_kinds && i < stacked.size(); ++i) {
@@ -144,7 +145,7 @@ TEST_P(LowRankTest, AddsBTimesATimesX) {
     const auto backend = make_test_backend(2, isa);
     const auto weight = base(*backend, stacked_);
     const TestAdapter q_and_v(*backend, *weight, {0, 2}, kStackedRows, 6, false, GetParam().adapter, 10);
-    const TestAdapter all(*backend, *weight, {0, 1, 2}, kStackedRows, 20, true, GetParam().adapter, 20);
+    const TestAdapter all(*backend, *weight, {0, 1, 2}, kStackedRows, 32, true, GetParam().adapter, 20);
     const std::int64_t rows = 9;
     const Values x = random_values(rows * kAdapterInputs, 30);
     const DeviceBuffer input = matrix(*backend, x), plain = matrix(*backend, Values(rows * kOutputColumns));

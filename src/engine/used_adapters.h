@@ -20,8 +20,9 @@ struct UsedAdapter {
 // Finds the adapters of a request that came by their keys alone. kNotFound naming lora.
 Result<void> find_adapters(std::vector<AdapterUse>& adapters, const Executor& executor);
 
-// Those of the found ones that a request with this prompt uses, in their order. An activated adapter begins where its
-// invocation tokens begin in the prompt for the last time, and is not used where they do not occur: PEFT's rule.
+// Picks those of the found adapters that a request with this prompt uses, in their order. An activated adapter begins
+// where its invocation tokens begin in the prompt for the last time, and is not used where they do not occur: PEFT's
+// rule.
 std::vector<UsedAdapter> used_adapters(const std::vector<AdapterUse>& found, std::span<const std::int32_t> prompt);
 
 // What steps call them.

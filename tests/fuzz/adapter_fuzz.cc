@@ -1,5 +1,5 @@
-// An adapter for a small model, loaded as a whole: adapter_config.json, a byte 0 and a .safetensors file; nothing before
-// the 0: the .safetensors file is all there is; or a GGUF file. Either works, or the error is a LoadError.
+// An adapter for a small model, loaded as a whole: adapter_config.json, a byte 0 and a .safetensors file; nothing
+// before the 0: the .safetensors file is all there is; or a GGUF file. Either works, or the error is a LoadError.
 
 #include <algorithm>
 #include <cstdint>

@@ -91,17 +91,24 @@ void ApartRows::add_back(std::int64_t first_row, std::int64_t rows, std::int64_t
   });
 }
 
-std::size_t SharedAdapters::begin(std::span<const AdapterRows> adapters, std::int64_t rows) {
+// Each worker shall find four tasks; more of them cost more than uneven shares do.
+std::size_t SharedAdapters::begin(std::span<const AdapterRows> adapters, std::int64_t rows, int workers) {
   pieces_.clear();
   tasks_.clear();
   next_ = 0;
   done_ = 0;
-  const std::size_t bytes = cut_adapters(adapters, 0, rows, kTileRows, true, [&](const AdapterPiece& piece) {
-    for (std::int64_t part = 0; part < piece.weights->parts(); ++part) {
-      tasks_.push_back({static_cast<std::int32_t>(pieces_.size()), static_cast<std::int32_t>(part)});
+  const std::size_t bytes =
+      cut_adapters(adapters, 0, rows, kTileRows, true, [&](const AdapterPiece& piece) { pieces_.push_back(piece); });
+  const auto n_pieces = std::max<std::int64_t>(1, std::ssize(pieces_));
+  const std::int64_t tasks_of_piece = std::max<std::int64_t>(1, 4 * workers / n_pieces);
+  for (std::int32_t i = 0; i < std::ssize(pieces_); ++i) {
+    const std::int64_t parts = pieces_[static_cast<std::size_t>(i)].weights->parts();
+    const std::int64_t together = std::max<std::int64_t>(1, parts / tasks_of_piece);
+    for (std::int64_t part = 0; part < parts; part += together) {
+      tasks_.push_back(
+          {i, static_cast<std::int32_t>(part), static_cast<std::int32_t>(std::min(parts, part + together))});
     }
-    pieces_.push_back(piece);
-  });
+  }
   if (pieces_.size() > capacity_) {
     capacity_ = std::max(pieces_.size(), 2 * capacity_);
     left_ = std::make_unique<std::atomic<std::int32_t>[]>(capacity_);
@@ -120,9 +127,12 @@ void SharedAdapters::shrink(const KernelSet& kernels, const AdapterInput& x, std
     const AdapterPiece& piece = pieces_[static_cast<std::size_t>(task.piece)];
     const std::size_t bytes = piece.weights->rank_bytes(piece.rows);
     std::byte* first = ranks + piece.ranks_at;
-    piece.weights->shrink(task.part, x.part(task.part).part(piece.first_row, piece.rows),
-                          first + static_cast<std::size_t>(task.part) * bytes);
-    if (left_[static_cast<std::size_t>(task.piece)].fetch_sub(1, std::memory_order_acq_rel) > 1) continue;
+    for (std::int64_t part = task.first_part; part < task.last_part; ++part) {
+      piece.weights->shrink(part, x.part(part).part(piece.first_row, piece.rows),
+                            first + static_cast<std::size_t>(part) * bytes);
+    }
+    const std::int32_t done = task.last_part - task.first_part;
+    if (left_[static_cast<std::size_t>(task.piece)].fetch_sub(done, std::memory_order_acq_rel) > done) continue;
     for (std::int64_t part = 1; part < piece.weights->parts(); ++part) {
       piece.weights->add_part(kernels, piece.rows, first + static_cast<std::size_t>(part) * bytes, first);
     }

@@ -105,8 +105,9 @@ class ApartRows {
 // first columns of the base; none waits for another until it adds to its columns.
 class SharedAdapters {
  public:
-  // Cuts the rows. On the stream's thread; the product's phase has not begun. Returns the bytes for what A gives.
-  std::size_t begin(std::span<const AdapterRows> adapters, std::int64_t rows);
+  // Cuts the rows for so many workers. On the stream's thread; the product's phase has not begun. Returns the bytes for
+  // what A gives.
+  std::size_t begin(std::span<const AdapterRows> adapters, std::int64_t rows, int workers);
   // Takes pieces of x through A until none is left.
   void shrink(const KernelSet& kernels, const AdapterInput& x, std::byte* ranks) noexcept;
   std::span<const AdapterPiece> pieces() const noexcept { return pieces_; }
@@ -114,8 +115,8 @@ class SharedAdapters {
   std::span<const AdapterPiece> wait() const noexcept;
 
  private:
-  struct Task {
-    std::int32_t piece, part;
+  struct Task {  // parts of a piece
+    std::int32_t piece, first_part, last_part;
   };
   std::vector<AdapterPiece> pieces_;
   std::vector<Task> tasks_;

@@ -42,6 +42,12 @@ void pack_row_scaled(const quant::QuantFormat& format, const std::byte* rows, in
 void unpack_row_scaled_row(const quant::QuantFormat& format, const std::byte* panel, int row, std::int64_t k,
                            float* out);
 
+// Panels of int8_16: for each block [scale bf16 x 16][k 16 / 2][row 16][2].
+std::size_t int8_16_panel_bytes(const quant::QuantFormat& format, std::int64_t k);
+void pack_int8_16(const quant::QuantFormat& format, const std::byte* rows, int n_rows, std::int64_t k,
+                  std::byte* panel);
+void unpack_int8_16_row(const quant::QuantFormat& format, const std::byte* panel, int row, std::int64_t k, float* out);
+
 // Panels of groups of e4m3 numbers (quant/group_format.h): for each group [scale f32 x 16], then the numbers like bf16:
 // [k/2][16][2].
 std::size_t float8_panel_bytes(const quant::QuantFormat& format, std::int64_t k);

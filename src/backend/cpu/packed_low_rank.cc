@@ -51,6 +51,9 @@ ActivationForm AdapterForm::of_part(std::int64_t part) const noexcept {
   return {.k = ColumnParts{k}.size(part), .types = types, .remainder = remainder, .orders = kInOrder};
 }
 
+AdapterInput::AdapterInput(const AdapterForm& form, std::int64_t rows, std::byte* memory) noexcept
+    : form_(form), rows_(rows), part_bytes_(ActivationRows(form.of_part(0), rows, nullptr).bytes()), memory_(memory) {}
+
 std::size_t AdapterInput::bytes() const noexcept {
   std::size_t bytes = 0;
   for (std::int64_t part = 0; part < ColumnParts{form_.k}.count(); ++part) {
@@ -59,11 +62,8 @@ std::size_t AdapterInput::bytes() const noexcept {
   return bytes;
 }
 
-// All parts but the last are of one size.
 ActivationRows AdapterInput::part(std::int64_t part) const noexcept {
-  const std::size_t before =
-      part == 0 ? 0 : static_cast<std::size_t>(part) * ActivationRows(form_.of_part(0), rows_, nullptr).bytes();
-  return ActivationRows(form_.of_part(part), rows_, memory_ + before);
+  return ActivationRows(form_.of_part(part), rows_, memory_ + static_cast<std::size_t>(part) * part_bytes_);
 }
 
 void AdapterInput::put(const KernelSet& kernels, std::int64_t row, std::int64_t column, const float* x,

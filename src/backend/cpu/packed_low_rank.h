@@ -39,8 +39,7 @@ struct AdapterForm {
 class AdapterInput {
  public:
   AdapterInput() = default;  // none
-  AdapterInput(const AdapterForm& form, std::int64_t rows, std::byte* memory) noexcept
-      : form_(form), rows_(rows), memory_(memory) {}
+  AdapterInput(const AdapterForm& form, std::int64_t rows, std::byte* memory) noexcept;
   std::size_t bytes() const noexcept;
   ActivationRows part(std::int64_t part) const noexcept;
   // Takes n values of row `row` from column `column` on, as ActivationRows::put().
@@ -50,6 +49,7 @@ class AdapterInput {
  private:
   AdapterForm form_ = {};
   std::int64_t rows_ = 0;
+  std::size_t part_bytes_ = 0;  // of all parts but the last, which may have less
   std::byte* memory_ = nullptr;
 };
 

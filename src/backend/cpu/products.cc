@@ -56,7 +56,7 @@ SharedAdapters* Products::share_adapters(std::span<const AdapterRows> adapters, 
   if (adapters.empty()) return nullptr;
   if (shared_used_ == shared_.size()) shared_.emplace_back();
   SharedAdapters& shared = shared_[shared_used_++];
-  ranks_.reserve(shared.begin(adapters, rows));
+  ranks_.reserve(shared.begin(adapters, rows, static_cast<int>(prepared_.size())));
   return &shared;
 }
 

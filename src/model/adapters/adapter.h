@@ -38,8 +38,8 @@ class Adapter {
   const std::string& key() const noexcept { return key_; }
   const AdapterSummary& summary() const noexcept { return summary_; }
   std::size_t bytes() const noexcept { return bytes_; }
-  // Of activated LoRA, arXiv:2504.12397: it is meant for the tokens from where these begin in a prompt for the last
-  // time. Empty: for all.
+  // With activated LoRA, arXiv:2504.12397, the adapter is meant for the tokens from where these begin in a prompt for
+  // the last time. Empty: for all.
   const std::vector<std::int32_t>& invocation_tokens() const noexcept { return invocation_tokens_; }
   // What it adds to the product of that place; null: nothing.
   const backend::LowRank* weights(std::int64_t place) const noexcept {

@@ -9,7 +9,9 @@ enum class AdapterType {
   kAuto,  // kF32 where the model is multiplied in f32, else kBf16
   kF32,   // as f32, unless the file has bf16
   kBf16,
-  kInt8,  // A with an f16 scale for each 32 values of a row (q8_0); B, and A with rows of other lengths, as bf16
+  // A with an f16 scale for each 32 values of a row (q8_0), B with a bf16 scale for each 16 (int8_16); matrices with
+  // rows of other lengths as bf16.
+  kInt8,
 };
 
 struct AdapterOptions {

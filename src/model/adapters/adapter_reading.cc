@@ -152,7 +152,8 @@ void AdapterReading::add_low_rank(backend::LowRankSource& source, const Part& pa
     read = f32_matrix(read.name, read.rows, read.cols, std::move(values));
   }
   expand.shrink = at->second.number;
-  expand.b = kept.keep(read, dense_format(part.base));
+  expand.b = kept.keep(
+      read, type == AdapterType::kInt8 && rank % 16 == 0 ? *quant::find_format("int8_16") : dense_format(part.base));
 }
 
 backend::WeightSource AdapterReading::difference(const backend::WeightSource& whole, const backend::Linear& base,

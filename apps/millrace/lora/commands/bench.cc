@@ -187,7 +187,7 @@ app::Command bench() {
                 ->allow_extra_args(false);
             app.add_option("--lora-dtype", flags->adapters.type,
                            "Data type of adapters in memory: auto (f32 for models in f32, else bf16), f32, bf16, or "
-                           "int8 (A in 8 bits, B in bf16)")
+                           "int8 (A and B in 8 bits)")
                 ->check(CLI::IsMember(runtime::adapter_types()));
             app.add_option("--batch", flags->batch, "Concurrent sequences, all with the adapter")
                 ->check(CLI::Range(std::int64_t{1}, kMaxBatch));

@@ -77,7 +77,7 @@ app::Command check() {
                 ->required();
             app.add_option("--lora-dtype", flags->config.type,
                            "Data type of adapters in memory: auto (f32 for models in f32, else bf16), f32, bf16, or "
-                           "int8 (A in 8 bits, B in bf16)")
+                           "int8 (A and B in 8 bits)")
                 ->check(CLI::IsMember(runtime::adapter_types()));
             app.add_option("--max-lora-rank", flags->config.max_lora_rank,
                            "Max rank of an adapter; larger ones are rejected")

@@ -8,6 +8,7 @@ namespace {
 #include "backend/cpu/vec/avx2.inc"
 #include "backend/cpu/body/linear_output.inc"
 #include "backend/cpu/body/linear_dense.inc"
+#include "backend/cpu/body/linear_int8_16.inc"
 #include "backend/cpu/body/linear_unpack.inc"
 #include "backend/cpu/target_end.inc"
 #include "backend/cpu/body/linear_dense_set.inc"

@@ -6,6 +6,7 @@ namespace {
 #include "backend/cpu/vec/scalar.inc"
 #include "backend/cpu/body/linear_output.inc"
 #include "backend/cpu/body/linear_dense.inc"
+#include "backend/cpu/body/linear_int8_16.inc"
 #include "backend/cpu/body/linear_unpack.inc"
 #include "backend/cpu/body/linear_dense_set.inc"
 }  // namespace
