@@ -9,7 +9,8 @@
 namespace millrace::backend {
 
 // What one adapter changes of the products of one Linear (LoRA, arXiv:2106.09685): y += s B (A x). A Linear of several
-// stacked weights may have it for some of them, each with an A of its own, or one for several.
+// stacked weights may have it for some of them, each with an A of its own, or one for several. For a Linear of experts,
+// A and B have a matrix for each (WeightSource::experts, with factors), and factors and biases are [experts, rows].
 struct LowRankSource {
   const Linear* base = nullptr;
   // An A, [rank, k] of an even rank, in any format, with the columns of x in order. `scale` is that of its products.
@@ -22,7 +23,8 @@ struct LowRankSource {
   struct Expand {
     static constexpr std::int64_t kInput = -1;
     std::int64_t stacked = 0;  // number of the weight in the Linear
-    // Index of its A. kInput: there is none, and B [its rows, k], in any format, is multiplied with x itself.
+    // Index of its A. kInput: there is none, and B [its rows, k], in any format, is multiplied with x itself. Not of
+    // experts.
     std::int64_t shrink = 0;
     WeightSource b = {};  // [its rows, rank of its A] as f32 or bf16, multiplied in f32; no rows: none
     // In place of B: numbers of outputs, ascending, to which A x is added in its order. At most its rank.

@@ -164,6 +164,7 @@ struct Experts {
   bool scale_inputs = false;     // the weights are factors of x instead of outputs
   bool accumulate = true;        // out += instead of out =
   DeviceAddress census;          // [experts] u32 or null: how many rows of the step chose each
+  std::span<const AdapterRows> up_adapters = {}, down_adapters = {};  // of rows of x, through all their experts
 };
 
 struct ActivateArgs {

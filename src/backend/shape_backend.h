@@ -53,13 +53,16 @@ class ShapeBackend final : public ForwardingBackend {
     std::vector<std::unique_ptr<LowRank>> made;
     for (LowRankSource& source : sources) {
       std::size_t bytes = 0;
-      for (const auto& [a, scale] : source.shrinks) bytes += packed_bytes(*a.format, a.rows, a.cols, precision);
+      const auto experts = static_cast<std::size_t>(source.base->experts());
+      for (const auto& [a, scale] : source.shrinks) {
+        bytes += experts * packed_bytes(*a.format, a.rows, a.cols, precision);
+      }
       for (const auto& expand : source.expands) {
         bytes += (expand.outputs.size() + expand.factor.size() + expand.bias.size()) * sizeof(float);
         if (expand.b.rows == 0) continue;
         const bool of_input = expand.shrink == LowRankSource::Expand::kInput;
-        bytes +=
-            packed_bytes(*expand.b.format, expand.b.rows, expand.b.cols, of_input ? precision : MatmulPrecision::kF32);
+        bytes += experts * packed_bytes(*expand.b.format, expand.b.rows, expand.b.cols,
+                                        of_input ? precision : MatmulPrecision::kF32);
       }
       made.push_back(std::make_unique<HeldLowRank>(std::move(source), bytes));
     }

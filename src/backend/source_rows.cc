@@ -17,11 +17,11 @@ std::vector<float> source_row(const WeightSource& source, std::int64_t row) {
   return ordered;
 }
 
-std::vector<float> source_values(const WeightSource& source) {
+std::vector<float> source_values(const WeightSource& source, std::int64_t expert) {
   std::vector<float> values;
   values.reserve(static_cast<std::size_t>(source.rows * source.cols));
   for (std::int64_t row = 0; row < source.rows; ++row) {
-    const std::vector<float> one = source_row(source, row);
+    const std::vector<float> one = source_row(source, expert * source.rows + row);
     values.insert(values.end(), one.begin(), one.end());
   }
   return values;

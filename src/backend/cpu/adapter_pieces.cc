@@ -28,7 +28,7 @@ void store_rows(const KernelSet& kernels, const RowSource& source, std::int64_t 
 
 void AheadOfPieces::add(std::span<const AdapterPiece> pieces, const AdaptedColumns& columns) noexcept {
   for (const AdapterPiece& piece : pieces) {
-    piece.weights->for_memory(columns, [&](std::span<const std::byte> memory) {
+    piece.weights->for_memory(columns, piece.expert, [&](std::span<const std::byte> memory) {
       if (count_ == kMost) return;
       ranges_[count_++] = {memory.data(), memory.size()};
       lines_ += static_cast<std::int64_t>(memory.size() / 64);
@@ -47,7 +47,8 @@ void expand_pieces(const KernelSet& kernels, std::span<const AdapterPiece> piece
   for (const AdapterPiece& piece : pieces) {
     AdaptedColumns of_piece = columns;
     of_piece.out += piece.first_row * columns.stride;
-    piece.weights->expand(kernels, of_piece, x, piece.first_row, piece.rows, piece.scale, ranks + piece.ranks_at);
+    piece.weights->expand(kernels, of_piece, x, piece.first_row, piece.rows, piece.scale, ranks + piece.ranks_at,
+                          piece.expert);
   }
 }
 

@@ -19,6 +19,7 @@ struct AdapterPiece {
   const PackedLowRank* weights;
   float scale;
   std::size_t ranks_at;  // of what A gives
+  std::int64_t expert = 0;
 };
 
 // Cuts what adapters have of the rows [first, first + rows) of a product into pieces of at most `most` rows, a multiple

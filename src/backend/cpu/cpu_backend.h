@@ -7,6 +7,7 @@
 #include "backend/backend.h"
 #include "backend/device_kind.h"
 #include "backend/cpu/kv_overflows.h"
+#include "backend/cpu/expert_adapters.h"
 #include "backend/cpu/expert_plan.h"
 #include "backend/cpu/host_memory_backend.h"
 #include "backend/cpu/kernels.h"
@@ -78,6 +79,7 @@ class CpuBackend final : public HostMemoryBackend {
   Scratch hidden_, partials_;  // shared by the workers during an operation
   Scratch adapter_hidden_;     // likewise: hidden rows as adapters read them
   ExpertPlan expert_plan_;
+  ExpertAdapters expert_up_, expert_down_;
   WorkerMemory workers_;
   Products products_;
   std::deque<AttentionPlan> plans_;  // of the attentions recorded; kept for their memory

@@ -45,6 +45,7 @@ struct CpuBackend::ExpertStep {
   TensorView routes, out;
   std::int64_t rows, chosen;
   const ExpertPlan* plan;
+  AdapterForm up_form = {}, down_form = {};  // of the rows that adapters read
   std::uint64_t hidden_contents = new_contents();
 
   const PackedLinear& up() const noexcept { return packed(of.up); }
@@ -79,6 +80,11 @@ struct CpuBackend::ExpertStep {
         ActivationRows(up().activation_form(), group.count, memory).with_contents(new_contents());
     for (std::int64_t i = 0; i < group.count; ++i) rows_of.copy_row(i, from, input_row(group.first + i));
     return rows_of;
+  }
+  // The hidden rows of a group that adapters read, of all groups' memory.
+  AdapterInput adapter_hidden(const Group& group, std::byte* memory) const noexcept {
+    const std::size_t of_row = AdapterInput(down_form, 1, nullptr).bytes();
+    return AdapterInput(down_form, group.count, memory + static_cast<std::size_t>(group.first) * of_row);
   }
   // Columns [first, first + n) of row t from its experts' outputs; output(place) begins at column `first`. `sum` [n] is
   // scratch memory.
@@ -132,26 +138,56 @@ struct CpuBackend::ExpertPhases {
     return {rows, std::nullopt};
   }
 
+  // Converts the rows of group i that adapters of `up` read, and takes them through A.
+  void shrink_up(const ExpertStep& step, const RowSource& source, const Group& group, std::int64_t i, std::byte* memory,
+                 float* normed) const noexcept {
+    const AdapterInput x(step.up_form, group.count, memory);
+    for (std::int64_t r = 0; r < group.count; ++r) {
+      if (!has_row(backend.expert_up_.rows(i), r)) continue;
+      x.put(backend.kernels_, r, 0, source.row(backend.kernels_, step.input_row(group.first + r), normed),
+            source.columns());
+    }
+    backend.expert_up_.shrink(backend.kernels_, i, x);
+  }
+  // What adapters do to the hidden layer of group i.
+  HiddenAdapters hidden_adapters(std::int64_t i, const AdapterInput& hidden) const noexcept {
+    return {.up = backend.expert_up_.outputs(i), .down = backend.expert_down_.rows(i), .hidden = hidden};
+  }
+
   void blocks(const ExpertStep& step, const Products::SharedInput& input, std::int64_t block, std::size_t inputs_at) {
     const ActivationForm up_form = step.up().activation_form(), down_form = step.down().activation_form();
     const std::size_t hidden_at = inputs_at + ActivationRows(up_form, block, nullptr).bytes();
     const std::size_t chunk_at = hidden_at + ActivationRows(down_form, block, nullptr).bytes();
     const std::int64_t width = step.out.cols();
-    backend.workers_.reserve(chunk_at + HiddenColumns::chunk_bytes(block));
+    const std::size_t adapter_up_at = chunk_at + HiddenColumns::chunk_bytes(block);
+    const std::size_t adapter_down_at = adapter_up_at + AdapterInput(step.up_form, block, nullptr).bytes();
+    backend.workers_.reserve(adapter_down_at + AdapterInput(step.down_form, block, nullptr).bytes());
     backend.hidden_.reserve(static_cast<std::size_t>(step.rows * step.chosen * width) * sizeof(float));
     const std::int64_t blocks = ExpertPlan::max_blocks(step.rows, step.chosen, step.down().experts(), block);
-    backend.program_->add_tasks(blocks, [=, b = &backend](std::int64_t i, int worker) {
+    backend.program_->add_tasks(blocks, [=, phases = *this, b = &backend](std::int64_t i, int worker) {
       if (i >= std::ssize(b->expert_plan_.blocks())) return;
       const Group& group = b->expert_plan_.blocks()[static_cast<std::size_t>(i)];
       std::byte* memory = b->workers_.of(worker);
       const ActivationRows x = step.gather(group, b->products_.open_input(input, worker), memory + inputs_at);
       const ActivationRows hidden(step.down().activation_form(), group.count, memory + hidden_at);
       const HiddenColumns columns = step.hidden(group.expert);
-      columns.compute(b->kernels_, 0, columns.panels(), x, hidden, reinterpret_cast<float*>(memory + chunk_at));
+      const AdapterInput own(step.down_form, group.count, memory + adapter_down_at);
+      const bool adapted = step.of.has_adapters();
+      HiddenAdapters adapters;
+      if (adapted) {
+        phases.shrink_up(step, input.source, group, i, memory + adapter_up_at, b->workers_.normed_row(worker));
+        adapters = phases.hidden_adapters(i, own);
+      }
+      columns.compute(b->kernels_, 0, columns.panels(), x, hidden, reinterpret_cast<float*>(memory + chunk_at),
+                      adapted ? &adapters : nullptr);
       hidden.finish_rows(b->kernels_, 0, group.count);
-      step.down().multiply(0, step.down().panels(),
-                           {hidden, step.down_bias(group.expert), false, b->hidden_.as<float>() + group.first * width,
-                            width, group.expert});
+      const PackedLinear& down = step.down();
+      const float* bias = step.down_bias(group.expert);
+      float* out = b->hidden_.as<float>() + group.first * width;
+      down.multiply(0, down.panels(), {hidden, bias, false, out, width, group.expert});
+      if (!adapted) return;
+      b->expert_down_.shrink(b->kernels_, i, own);
+      b->expert_down_.outputs(i).apply(b->kernels_, {0, down.panels(), 0, bias, out, width});
     });
     backend.program_->add_split(step.rows, 1, [=, b = &backend](std::int64_t begin, std::int64_t end, int worker) {
       const auto output = [&](std::int64_t place) { return b->hidden_.as<float>() + place * width; };
@@ -161,67 +197,123 @@ struct CpuBackend::ExpertPhases {
     });
   }
 
+  // Few rows, of `pairs` pairs with their experts: phases in which the workers share the columns of every expert.
   void columns(const ExpertStep& step, const Products::SharedInput& input, std::size_t inputs_at) {
     const std::int64_t pairs = step.rows * step.chosen, groups = std::min(step.down().experts(), pairs);
     const ActivationForm up_form = step.up().activation_form();
     const std::size_t chunk_at = inputs_at + ActivationRows(up_form, step.rows, nullptr).bytes();
     const std::size_t output_bytes = static_cast<std::size_t>(pairs * output_columns(pairs)) * sizeof(float);
-    backend.workers_.reserve(chunk_at + std::max(HiddenColumns::chunk_bytes(step.rows), output_bytes));
+    backend.workers_.reserve(std::max(chunk_at + std::max(HiddenColumns::chunk_bytes(step.rows), output_bytes),
+                                      inputs_at + AdapterInput(step.up_form, step.rows, nullptr).bytes()));
     backend.hidden_.reserve(bytes_of_groups(step.down().activation_form(), pairs));
-    const std::int64_t panels = (step.hidden(0).panels() + kColumnGrain - 1) / kColumnGrain * kColumnGrain;
-    backend.program_->add_split(
-        groups * panels, kColumnGrain, [=, b = &backend](std::int64_t begin, std::int64_t end, int worker) {
-          std::byte* memory = b->workers_.of(worker);
-          for (std::int64_t at = begin; at < end; at = (at / panels + 1) * panels) {
-            if (at / panels >= std::ssize(b->expert_plan_.groups())) return;
-            const Group& group = b->expert_plan_.groups()[static_cast<std::size_t>(at / panels)];
-            const ActivationRows x = step.gather(group, b->products_.open_input(input, worker), memory + inputs_at);
-            const HiddenColumns columns = step.hidden(group.expert);
-            const std::int64_t last = std::min(columns.panels(), at % panels + end - at);
-            columns.compute(b->kernels_, at % panels, last, x, step.hidden_rows(group, b->hidden_.data()),
-                            reinterpret_cast<float*>(memory + chunk_at));
-          }
-        });
+    const std::size_t of_row = AdapterInput(step.down_form, 1, nullptr).bytes();
+    backend.adapter_hidden_.reserve(static_cast<std::size_t>(pairs) * of_row);
+    if (step.of.has_adapters()) {
+      add_groups(groups, [=, phases = *this, b = &backend](const Group& group, std::int64_t i, int worker) {
+        std::byte* memory = b->workers_.of(worker) + inputs_at;
+        phases.shrink_up(step, input.source, group, i, memory, b->workers_.normed_row(worker));
+      });
+    }
+    hidden_columns(step, input, groups, inputs_at, chunk_at);
     if (step.down().activation_form().waits_for_rows()) {
-      backend.program_->add_tasks(groups, [=, b = &backend](std::int64_t i, int) {
-        if (i >= std::ssize(b->expert_plan_.groups())) return;
-        const Group& group = b->expert_plan_.groups()[static_cast<std::size_t>(i)];
+      add_groups(groups, [=, b = &backend](const Group& group, std::int64_t, int) {
         step.hidden_rows(group, b->hidden_.data()).finish_rows(b->kernels_, 0, group.count);
       });
     }
-    backend.program_->add_split(
-        step.down().panels(), kColumnGrain, [=, b = &backend](std::int64_t begin, std::int64_t end, int worker) {
-          auto* outputs = reinterpret_cast<float*>(b->workers_.of(worker) + chunk_at);
-          const PackedLinear& down = step.down();
-          const std::int64_t stride = output_columns(pairs), chunk = stride / kPanelRows;
-          for (std::int64_t panel = begin; panel < end; panel += chunk) {
-            const std::int64_t last = std::min(end, panel + chunk), column = down.column(panel);
-            for (const Group& group : b->expert_plan_.groups()) {
-              const ActivationRows hidden = step.hidden_rows(group, b->hidden_.data());
-              down.multiply(
-                  panel, last,
-                  {hidden, step.down_bias(group.expert), false, outputs + group.first * stride, stride, group.expert});
-            }
-            const auto output = [&](std::int64_t place) { return outputs + place * stride; };
-            for (std::int64_t t = 0; t < step.rows; ++t) {
-              step.add_up(b->kernels_, t, column, down.column(last) - column, output, b->workers_.normed_row(worker));
-            }
-          }
-        });
+    if (step.of.has_adapters()) {
+      add_groups(groups, [=, b = &backend](const Group& group, std::int64_t i, int) {
+        b->expert_down_.shrink(b->kernels_, i, step.adapter_hidden(group, b->adapter_hidden_.data()));
+      });
+    }
+    down_columns(step, pairs, chunk_at);
+  }
+
+  // A task for each group: visit(group, its number, worker).
+  template <typename Visit>
+  void add_groups(std::int64_t groups, const Visit& visit) {
+    backend.program_->add_tasks(groups, [visit, b = &backend](std::int64_t i, int worker) {
+      if (i < std::ssize(b->expert_plan_.groups())) {
+        visit(b->expert_plan_.groups()[static_cast<std::size_t>(i)], i, worker);
+      }
+    });
+  }
+
+  void hidden_columns(const ExpertStep& step, const Products::SharedInput& input, std::int64_t groups,
+                      std::size_t inputs_at, std::size_t chunk_at) {
+    const std::int64_t panels = (step.hidden(0).panels() + kColumnGrain - 1) / kColumnGrain * kColumnGrain;
+    const auto visit = [=, phases = *this, b = &backend](std::int64_t begin, std::int64_t end, int worker) {
+      std::byte* memory = b->workers_.of(worker);
+      for (std::int64_t at = begin; at < end; at = (at / panels + 1) * panels) {
+        if (at / panels >= std::ssize(b->expert_plan_.groups())) return;
+        const Group& group = b->expert_plan_.groups()[static_cast<std::size_t>(at / panels)];
+        const ActivationRows x = step.gather(group, b->products_.open_input(input, worker), memory + inputs_at);
+        const HiddenColumns columns = step.hidden(group.expert);
+        const std::int64_t last = std::min(columns.panels(), at % panels + end - at);
+        const bool adapted = step.of.has_adapters();
+        HiddenAdapters adapters;
+        if (adapted) {
+          adapters = phases.hidden_adapters(at / panels, step.adapter_hidden(group, b->adapter_hidden_.data()));
+        }
+        columns.compute(b->kernels_, at % panels, last, x, step.hidden_rows(group, b->hidden_.data()),
+                        reinterpret_cast<float*>(memory + chunk_at), adapted ? &adapters : nullptr);
+      }
+    };
+    backend.program_->add_split(groups * panels, kColumnGrain, visit);
+  }
+
+  void down_columns(const ExpertStep& step, std::int64_t pairs, std::size_t chunk_at) {
+    const auto visit = [=, b = &backend](std::int64_t begin, std::int64_t end, int worker) {
+      auto* outputs = reinterpret_cast<float*>(b->workers_.of(worker) + chunk_at);
+      const PackedLinear& down = step.down();
+      const std::int64_t stride = output_columns(pairs), chunk = stride / kPanelRows;
+      for (std::int64_t panel = begin; panel < end; panel += chunk) {
+        const std::int64_t last = std::min(end, panel + chunk), column = down.column(panel);
+        for (std::int64_t i = 0; i < std::ssize(b->expert_plan_.groups()); ++i) {
+          const Group& group = b->expert_plan_.groups()[static_cast<std::size_t>(i)];
+          const ActivationRows hidden = step.hidden_rows(group, b->hidden_.data());
+          const float* bias = step.down_bias(group.expert);
+          float* out = outputs + group.first * stride;
+          down.multiply(panel, last, {hidden, bias, false, out, stride, group.expert});
+          if (!step.of.has_adapters()) continue;
+          b->expert_down_.outputs(i).apply(b->kernels_, {panel, last, column, bias, out, stride});
+        }
+        const auto output = [&](std::int64_t place) { return outputs + place * stride; };
+        for (std::int64_t t = 0; t < step.rows; ++t) {
+          step.add_up(b->kernels_, t, column, down.column(last) - column, output, b->workers_.normed_row(worker));
+        }
+      }
+    };
+    backend.program_->add_split(step.down().panels(), kColumnGrain, visit);
   }
 };
 
 void CpuBackend::experts(const Experts& of_device, DeviceView from, DeviceView routes_at, DeviceView to) {
   const TensorView x = on_host(from), routes = on_host(routes_at);
-  const ExpertStep step{on_host(of_device), routes, on_host(to), x.rows(), routes.cols() / 2, &expert_plan_};
+  const ExpertStep step{.of = on_host(of_device),
+                        .routes = routes,
+                        .out = on_host(to),
+                        .rows = x.rows(),
+                        .chosen = routes.cols() / 2,
+                        .plan = &expert_plan_,
+                        .up_form = input_form(of_device.up_adapters),
+                        .down_form = input_form(of_device.down_adapters)};
   const PackedLinear &up = step.up(), &down = step.down();
   DCHECK(x.cols() == up.k() && up.n() == (step.of.gated ? 2 : 1) * down.k() && down.n() == step.out.cols());
   DCHECK(up.experts() == down.experts() && step.out.rows() == step.rows);
   if (step.rows == 0) return;
   const std::int64_t block = expert_block(step.rows, step.chosen, threads());
   expert_plan_.reserve(step.rows, step.chosen, down.experts());
+  const std::int64_t groups = block > 0 ? ExpertPlan::max_blocks(step.rows, step.chosen, down.experts(), block)
+                                        : std::min(down.experts(), step.rows * step.chosen);
+  expert_up_.reserve(step.of.up_adapters, step.chosen, groups);
+  expert_down_.reserve(step.of.down_adapters, step.chosen, groups);
   program_->add_tasks(1, [this, step, block](std::int64_t, int) {
     expert_plan_.make(step.routes, step.down().experts(), block, step.of.census);
+    if (!step.of.has_adapters()) return;
+    const auto cut = block > 0 ? expert_plan_.blocks() : expert_plan_.groups();
+    const std::int64_t most = block > 0 ? block : kTileRows;
+    expert_up_.make(step.of.up_adapters, expert_plan_, cut, step.chosen, most);
+    expert_down_.make(step.of.down_adapters, expert_plan_, cut, step.chosen, most);
   });
   ExpertPhases phases{*this};
   const RowSource source = phases.inputs(x, routes, step.of.scale_inputs);

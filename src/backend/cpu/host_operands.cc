@@ -70,7 +70,9 @@ HostExperts on_host(const Experts& experts) noexcept {
           .down_bias = pointer(experts.down_bias),
           .scale_inputs = experts.scale_inputs,
           .accumulate = experts.accumulate,
-          .census = pointer<std::uint32_t>(experts.census)};
+          .census = pointer<std::uint32_t>(experts.census),
+          .up_adapters = experts.up_adapters,
+          .down_adapters = experts.down_adapters};
 }
 
 }  // namespace millrace::backend::cpu

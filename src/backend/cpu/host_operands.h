@@ -101,6 +101,9 @@ struct HostExperts {
   const float* down_bias = nullptr;
   bool scale_inputs = false, accumulate = true;
   std::uint32_t* census = nullptr;
+  std::span<const AdapterRows> up_adapters = {}, down_adapters = {};
+
+  bool has_adapters() const noexcept { return !up_adapters.empty() || !down_adapters.empty(); }
 };
 
 // The geometry for kernels; the format must be one that check_pages() of kv_layout.h accepts.

@@ -156,14 +156,14 @@ void PackedLinear::run(const PanelRange& panels, const Activations& x, const flo
 }
 
 void PackedLinear::add_product(std::int64_t first, std::int64_t last, const float* x, std::int64_t rows, float* out,
-                               std::int64_t out_stride) const noexcept {
+                               std::int64_t out_stride, std::int64_t expert) const noexcept {
   DCHECK(segments_.size() == 1 && segments_.front().kernel->activation == ActivationType::kF32);
   Activations values;
   values.rows = rows;
   values.k = k_;
   values.f32 = x;
   values.f32_stride = k_;
-  run({segments_.front(), first, last, 0}, values, nullptr, true, out, out_stride);
+  run({segments_.front(), first, last, expert}, values, nullptr, true, out, out_stride);
 }
 
 struct PackedLinear::Counts {

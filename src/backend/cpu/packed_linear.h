@@ -89,13 +89,13 @@ class PackedLinear final : public Linear {
   // Adds x W^T to the outputs of the panels [first, last) of a single weight whose kernel takes f32, for rows x [rows,
   // k] that lie one behind the other. For small products: nothing is prepared.
   void add_product(std::int64_t first, std::int64_t last, const float* x, std::int64_t rows, float* out,
-                   std::int64_t out_stride) const noexcept;
+                   std::int64_t out_stride, std::int64_t expert) const noexcept;
 
   void unpack_row(std::int64_t row, float* out) const override;
   // The memory of the panels [first, last) of a single weight.
-  std::span<const std::byte> panel_memory(std::int64_t first, std::int64_t last) const noexcept {
-    const std::byte* at = panel(segments_.front(), first, 0);
-    return {at, panel(segments_.front(), last, 0)};
+  std::span<const std::byte> panel_memory(std::int64_t first, std::int64_t last, std::int64_t expert) const noexcept {
+    const std::byte* at = panel(segments_.front(), first, expert);
+    return {at, panel(segments_.front(), last, expert)};
   }
 
   struct Counts;

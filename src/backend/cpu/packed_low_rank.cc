@@ -85,6 +85,7 @@ PackedLowRank::PackedLowRank(LowRankSource source, MatmulPrecision precision, co
   form_.k = base.k();
   for (const LowRankSource::Shrink& shrink : source.shrinks) {
     CHECK_EQ(shrink.a.cols, base.k());
+    CHECK_EQ(shrink.a.experts, base.experts());
     CHECK(shrink.a.rows % 2 == 0);
     const std::int64_t first = shrinks_.empty() ? 0 : shrinks_.back().last_panel;
     const std::int64_t panels = (shrink.a.rows + kPanelRows - 1) / kPanelRows;
@@ -120,12 +121,14 @@ PackedLowRank::PackedLowRank(LowRankSource source, MatmulPrecision precision, co
                 .factor = std::move(expand.factor),
                 .bias = std::move(expand.bias),
                 .replaces_bias = expand.replaces_bias};
-    CHECK(made.factor.empty() || std::ssize(made.factor) == place.rows);
-    CHECK(made.bias.empty() || std::ssize(made.bias) == place.rows);
+    CHECK(made.factor.empty() || std::ssize(made.factor) == place.rows * base.experts());
+    CHECK(made.bias.empty() || std::ssize(made.bias) == place.rows * base.experts());
     has_factors_ = has_factors_ || !made.factor.empty();
     if (expand.b.rows > 0) {
       const bool of_input = expand.shrink == LowRankSource::Expand::kInput;
       CHECK_EQ(expand.b.rows, place.rows);
+      CHECK_EQ(expand.b.experts, base.experts());
+      CHECK(!of_input || base.experts() == 1);
       CHECK_EQ(expand.b.cols, of_input ? form_.k : shrinks_[static_cast<std::size_t>(expand.shrink)].rank);
       std::vector<WeightSource> b;
       b.push_back(std::move(expand.b));
@@ -150,11 +153,12 @@ std::size_t PackedLowRank::packed_bytes() const noexcept {
   return bytes;
 }
 
-void PackedLowRank::shrink(std::int64_t part, const ActivationRows& x, std::byte* ranks) const noexcept {
+void PackedLowRank::shrink(std::int64_t part, const ActivationRows& x, std::byte* ranks,
+                           std::int64_t expert) const noexcept {
   for (std::size_t i = 0; i < shrinks_.size(); ++i) {
     const Shrink& one = shrinks_[i];
     a_[static_cast<std::size_t>(part)]->multiply(one.first_panel, one.last_panel,
-                                                 {x, nullptr, false, ranks_of(i, x.rows(), ranks), one.rank});
+                                                 {x, nullptr, false, ranks_of(i, x.rows(), ranks), one.rank, expert});
   }
 }
 
@@ -173,19 +177,19 @@ void PackedLowRank::scale(const KernelSet& kernels, float scale, std::int64_t ro
 }
 
 void PackedLowRank::shrink_all(const KernelSet& kernels, const AdapterInput& x, std::int64_t first_row,
-                               std::int64_t rows, float factor, std::byte* ranks) const noexcept {
-  shrink(0, x.part(0).part(first_row, rows), ranks);
+                               std::int64_t rows, float factor, std::byte* ranks, std::int64_t expert) const noexcept {
+  shrink(0, x.part(0).part(first_row, rows), ranks, expert);
   std::byte* next = ranks + rank_bytes(rows);
   for (std::int64_t part = 1; part < parts(); ++part) {
-    shrink(part, x.part(part).part(first_row, rows), next);
+    shrink(part, x.part(part).part(first_row, rows), next, expert);
     add_part(kernels, rows, next, ranks);
   }
   scale(kernels, factor, rows, ranks);
 }
 
 void PackedLowRank::expand(const KernelSet& kernels, const AdaptedColumns& columns, const AdapterInput& x,
-                           std::int64_t first_row, std::int64_t rows, float scale,
-                           const std::byte* ranks) const noexcept {
+                           std::int64_t first_row, std::int64_t rows, float scale, const std::byte* ranks,
+                           std::int64_t expert) const noexcept {
   for (const Expand& part : expands_) {
     const std::int64_t begin = std::max<std::int64_t>(0, columns.first - part.first_panel);
     const std::int64_t end = std::min(part.panels, columns.last - part.first_panel);
@@ -193,9 +197,10 @@ void PackedLowRank::expand(const KernelSet& kernels, const AdaptedColumns& colum
     const std::int64_t row = begin * kPanelRows, n = std::min(part.rows, end * kPanelRows) - row;
     float* to = columns.out + part.first_column + row - columns.first_column;
     const float* bias = columns.bias == nullptr ? nullptr : columns.bias + part.first_column + row;
-    if (!part.factor.empty()) scale_outputs(part.factor.data() + row, bias, n, rows, scale, to, columns.stride);
+    const std::int64_t own = expert * part.rows + row;
+    if (!part.factor.empty()) scale_outputs(part.factor.data() + own, bias, n, rows, scale, to, columns.stride);
     for (std::int64_t r = 0; r < rows && !part.bias.empty(); ++r) {
-      kernels.add(part.bias.data() + row, n, scale, to + r * columns.stride);
+      kernels.add(part.bias.data() + own, n, scale, to + r * columns.stride);
       if (part.replaces_bias && bias != nullptr) kernels.add(bias, n, -scale, to + r * columns.stride);
     }
     if (part.shrink == LowRankSource::Expand::kInput) {
@@ -210,7 +215,7 @@ void PackedLowRank::expand(const KernelSet& kernels, const AdaptedColumns& colum
                              .factor = scale});
       }
     } else if (!part.b.empty()) {
-      part.b.front()->add_product(begin, end, sums_of(part.shrink, rows, ranks), rows, to, columns.stride);
+      part.b.front()->add_product(begin, end, sums_of(part.shrink, rows, ranks), rows, to, columns.stride, expert);
     } else if (!part.outputs.empty()) {
       const std::int64_t rank = shrinks_[static_cast<std::size_t>(part.shrink)].rank;
       add_outputs(part.outputs, row, n, sums_of(part.shrink, rows, ranks), rank, rows, to, columns.stride);

@@ -75,27 +75,27 @@ class PackedLowRank final : public LowRank {
   // Bytes of what A gives for so many rows: a multiple of 64.
   std::size_t rank_bytes(std::int64_t rows) const noexcept { return static_cast<std::size_t>(rows * ranks_) * 4; }
 
-  // Computes the products of one part of the columns with every A.
-  void shrink(std::int64_t part, const ActivationRows& x, std::byte* ranks) const noexcept;
+  // Computes the products of one part of the columns with every A, of one expert.
+  void shrink(std::int64_t part, const ActivationRows& x, std::byte* ranks, std::int64_t expert = 0) const noexcept;
   // Adds what the next part gave.
   void add_part(const KernelSet& kernels, std::int64_t rows, const std::byte* other, std::byte* ranks) const noexcept;
   // Multiplies the sums by the scales.
   void scale(const KernelSet& kernels, float scale, std::int64_t rows, std::byte* ranks) const noexcept;
   // All of that for rows of x, part by part. `ranks` is followed by as much scratch memory.
   void shrink_all(const KernelSet& kernels, const AdapterInput& x, std::int64_t first_row, std::int64_t rows,
-                  float scale, std::byte* ranks) const noexcept;
+                  float scale, std::byte* ranks, std::int64_t expert = 0) const noexcept;
   // Applies factors, biases and B to outputs of `rows` rows, for which `ranks` are the sums. x: what put() got of these
   // rows, from `first_row` on. `scale` is that of the rows.
   void expand(const KernelSet& kernels, const AdaptedColumns& columns, const AdapterInput& x, std::int64_t first_row,
-              std::int64_t rows, float scale, const std::byte* ranks) const noexcept;
+              std::int64_t rows, float scale, const std::byte* ranks, std::int64_t expert = 0) const noexcept;
   // Calls visit(memory) for what expand() reads for these columns.
   template <typename Visit>
-  void for_memory(const AdaptedColumns& columns, const Visit& visit) const noexcept {
+  void for_memory(const AdaptedColumns& columns, std::int64_t expert, const Visit& visit) const noexcept {
     for (const Expand& part : expands_) {
       const std::int64_t begin = std::max<std::int64_t>(0, columns.first - part.first_panel);
       const std::int64_t end = std::min(part.panels, columns.last - part.first_panel);
       if (begin >= end || part.b.empty() || part.shrink == LowRankSource::Expand::kInput) continue;
-      visit(part.b.front()->panel_memory(begin, end));
+      visit(part.b.front()->panel_memory(begin, end, expert));
     }
   }
   // Whether it has factors, which must not find in the outputs what the product is added to.
@@ -113,7 +113,7 @@ class PackedLowRank final : public LowRank {
     std::int64_t shrink;                           // LowRankSource::Expand::kInput: b takes x
     std::vector<std::unique_ptr<PackedLinear>> b;  // one, or one a part of x; none
     std::vector<std::int32_t> outputs;
-    std::vector<float> factor, bias;
+    std::vector<float> factor, bias;  // [experts, rows]
     bool replaces_bias;
   };
   // What shrink number i gave for so many rows: [rows, rank].
