@@ -106,6 +106,7 @@ ExpertsParams read_experts(checkpoint::ConfigView& view, const ModelSpec& spec, 
 
 void name_as_mixtral(ExpertNames& names) {
   const std::string mixture = "model.layers.{}.block_sparse_moe.";
+  names.other_router = names.router;  // beside stacks, in files of Transformers' own names
   names.router = mixture + "gate";
   names.gate = mixture + "experts.[].w1";
   names.up = mixture + "experts.[].w3";

@@ -51,6 +51,7 @@ def test_list_says_what_is_in_a_directory(millrace, tmp_path):
     assert len(rows) == len([p for p in ADAPTERS.iterdir() if p.is_dir()])
     assert (rows["llama_all"]["rank"], rows["llama_all"]["modules"], rows["llama_all"]["kind"]) == (6, 14, "LoRA")
     assert rows["llama_rslora"]["kind"] == "rsLoRA" and rows["llama_patterns"]["rank"] == 7 and rows["llama_torch"]["modules"] == 4
+    assert (rows["qwen3_moe_experts"]["rank"], rows["qwen3_moe_experts"]["modules"], rows["mixtral_apart"]["rank"]) == (5, 6, 3)
     assert rows["gpt2"]["base_model_name_or_path"] == "tiny/gpt2" and rows["gpt2"]["bytes"] == (ADAPTERS / "gpt2/adapter_model.safetensors").stat().st_size
     assert [line.split()[0] for line in millrace("lora", "list", ADAPTERS / "llama_rslora").out.splitlines()] == ["name", "llama_rslora"]
     assert all(one["problem"] == "" for one in out)

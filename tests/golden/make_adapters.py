@@ -3,7 +3,7 @@
 
 Run by hand with the names of the adapters to make (none: all); the results are committed, so that the tests need none of this:
     make_adapters.py [NAME ...]
-Needs torch, transformers >= 5.23, peft >= 0.21, safetensors.
+Needs torch, transformers >= 5.23, peft >= 0.21, safetensors. Those named *_peft018 are made where peft is 0.18, the others are not.
 
 Each folder of tests/golden/adapters holds
     adapter_config.json, adapter_model.safetensors   as PEFT writes them; or adapter_model.bin
@@ -28,6 +28,7 @@ from safetensors.torch import save_file
 GOLDEN = pathlib.Path(__file__).parent
 OUT = GOLDEN / "adapters"
 TOKENS = 21
+EXPERTS = ["mlp.experts.gate_up_proj", "mlp.experts.down_proj"]
 LLAMA = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
 
 # name: (base, configuration)
@@ -67,6 +68,28 @@ ADAPTERS = {
     "cohere": ("families/cohere", {"r": 2, "target_modules": "all-linear"}),
     "gemma3_text": ("families/gemma3_text", {"r": 2, "target_modules": "all-linear"}),
     "mixtral_attention": ("families/mixtral", {"r": 2, "target_modules": ["q_proj", "k_proj", "v_proj", "o_proj"]}),
+    "mixtral_experts": ("families/mixtral", {"r": 3, "lora_alpha": 4, "target_modules": ["q_proj"], "target_parameters": EXPERTS}),
+    "mixtral_router": ("families/mixtral", {"r": 2, "target_modules": [], "target_parameters": ["gate.weight", "experts.down_proj"]}),
+    "qwen3_moe_experts": (
+        "families/qwen3_moe",
+        {
+            "r": 4,
+            "use_rslora": True,
+            "target_modules": ["o_proj"],
+            "target_parameters": EXPERTS,
+            "rank_pattern": {"layers.1.mlp.experts.down_proj": 5},
+            "alpha_pattern": {"mlp.experts.gate_up_proj": 3},
+        },
+    ),
+    "qwen2_moe_experts": (
+        "families/qwen2_moe",
+        {"r": 2, "target_modules": ["shared_expert.up_proj", "shared_expert.down_proj", "shared_expert_gate"], "target_parameters": EXPERTS},
+    ),
+    # PEFT before 0.19 takes outputs for inputs: made with 0.18, the others with a later one
+    "mixtral_peft018": ("families/mixtral", {"r": 3, "target_modules": ["o_proj"], "target_parameters": EXPERTS[:1]}),
+    "qwen3_moe_peft018": ("families/qwen3_moe", {"r": 2, "lora_alpha": 3, "target_modules": ["o_proj"], "target_parameters": EXPERTS}),
+    "gpt_oss_experts": ("families/gpt_oss", {"r": 3, "target_modules": ["v_proj"], "target_parameters": EXPERTS}),
+    "llama4_experts": ("families/llama4_text", {"r": 3, "target_modules": ["v_proj"], "target_parameters": [e.replace("mlp", "feed_forward") for e in EXPERTS]}),
     "bloom": ("families/bloom", {"r": 4, "target_modules": ["query_key_value", "dense_4h_to_h"]}),
     "llama_dora": ("tiny/llama", {"r": 4, "use_dora": True, "target_modules": LLAMA}),
     "llama_dora_biased": ("tiny/llama_tied_biased", {"r": 3, "lora_alpha": 5, "use_dora": True, "target_modules": LLAMA}),
@@ -84,6 +107,19 @@ ADAPTERS = {
     "llama_tokens": ("tiny/llama", {"r": 4, "target_modules": ["v_proj"], "trainable_token_indices": [5, 17, 40]}),
     "llama_alora": ("tiny/llama", {"r": 4, "lora_alpha": 6, "target_modules": LLAMA, "alora_invocation_tokens": [7, 9, 7]}),
     "llama_tied_tokens": ("tiny/llama_tied_biased", {"r": 4, "target_modules": ["v_proj"], "trainable_token_indices": [3, 61, 62]}),
+}
+
+# Adapters as PEFT wrote them while Transformers had a linear layer for each expert; PEFT of today converts them as it loads them.
+# name: (base, layer's mixture, target modules of the experts, of which the last one reads the hidden layer, others, configuration)
+APART = {
+    "mixtral_apart": (
+        "families/mixtral",
+        "block_sparse_moe",
+        ["w1", "w3", "w2"],
+        {"block_sparse_moe.gate": (6, 24), "self_attn.v_proj": (8, 24)},
+        {"r": 3, "lora_alpha": 4},
+    ),
+    "qwen3_moe_apart": ("families/qwen3_moe", "mlp", ["gate_proj", "up_proj", "down_proj"], {}, {"r": 4, "lora_alpha": 6}),
 }
 
 
@@ -106,26 +142,16 @@ def train(name, weight):
         weight.add_(torch.randn_like(weight) * 0.3 * (weight.std() + 0.01))
 
 
-def make(name, base, options):
-    torch.manual_seed(sum(name.encode()))
-    folder = OUT / name
-    shutil.rmtree(folder, ignore_errors=True)
+def base_model(base):
     model = hf.AutoModelForCausalLM.from_pretrained(GOLDEN / base, dtype=torch.float32, attn_implementation="eager").eval()
     tokens = torch.randint(3, model.config.vocab_size, (1, TOKENS))
-    invocation = torch.tensor(options.get("alora_invocation_tokens", []), dtype=torch.int64)
-    for place in (3, TOKENS - 9):  # the last one counts
-        tokens[0, place : place + len(invocation)] = invocation
-    plain = logits_of(model, tokens)
-    adapted = peft.get_peft_model(model, peft.LoraConfig(task_type="CAUSAL_LM", **options)).eval()
-    with torch.no_grad():
-        for module, weight in adapted.named_parameters():
-            train(module, weight)
-    expected = logits_of(adapted, tokens)
-    if len(invocation) > 0:
-        assert torch.equal(expected[: TOKENS - 9], plain[: TOKENS - 9]) and not torch.equal(expected[TOKENS - 9], plain[TOKENS - 9])
+    return model, tokens, logits_of(model, tokens)
+
+
+def finish(name, base, tokens, plain, expected):
+    folder = OUT / name
     changed = ((expected - plain).abs().max() / plain.abs().max()).item()
     assert changed > 0.02, f"{name}: the adapter changes the logits by {changed:.1e} of the largest"
-    adapted.save_pretrained(folder, safe_serialization=not name.endswith("_torch"))
     (folder / "README.md").unlink(missing_ok=True)
     (folder / "base").write_text(base + "\n")
     config = json.loads((folder / "adapter_config.json").read_text())
@@ -136,8 +162,51 @@ def make(name, base, options):
     print(f"{name}: {sum(f.stat().st_size for f in folder.iterdir())} bytes, logits changed by {changed:.2f} of the largest")
 
 
+def make(name, base, options):
+    torch.manual_seed(sum(name.encode()))
+    folder = OUT / name
+    shutil.rmtree(folder, ignore_errors=True)
+    model, tokens, plain = base_model(base)
+    adapted = peft.get_peft_model(model, peft.LoraConfig(task_type="CAUSAL_LM", **options)).eval()
+    with torch.no_grad():
+        for module, weight in adapted.named_parameters():
+            train(module, weight)
+    expected = logits_of(adapted, tokens)
+    adapted.save_pretrained(folder, safe_serialization=not name.endswith("_torch"))
+    finish(name, base, tokens, plain, expected)
+
+
+def make_apart(name, base, mixture, experts, others, options):
+    torch.manual_seed(sum(name.encode()))
+    folder = OUT / name
+    shutil.rmtree(folder, ignore_errors=True)
+    model, tokens, plain = base_model(base)
+    config = model.config
+    width, hidden = getattr(config, "moe_intermediate_size", config.intermediate_size), config.hidden_size
+    tensors = {}
+    for layer in range(config.num_hidden_layers):
+        shapes = dict(others)
+        for e in range(config.num_local_experts):
+            for target in experts:
+                shapes[f"{mixture}.experts.{e}.{target}"] = (hidden, width) if target == experts[-1] else (width, hidden)
+        for module, (rows, cols) in shapes.items():
+            prefix = f"base_model.model.model.layers.{layer}.{module}"
+            tensors[f"{prefix}.lora_A.weight"] = torch.randn(options["r"], cols) * 0.5 / cols**0.5
+            tensors[f"{prefix}.lora_B.weight"] = torch.randn(rows, options["r"]) * 0.5 / options["r"] ** 0.5
+    targets = [*experts, *(module.split(".")[-1] for module in others)]
+    peft.LoraConfig(task_type="CAUSAL_LM", target_modules=targets, inference_mode=True, **options).save_pretrained(folder)
+    save_file(tensors, folder / "adapter_model.safetensors")
+    expected = logits_of(peft.PeftModel.from_pretrained(model, folder).eval(), tokens)
+    finish(name, base, tokens, plain, expected)
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", metavar="NAME", choices=[*ADAPTERS, []])
-    for chosen in parser.parse_args().names or ADAPTERS:
-        make(chosen, *ADAPTERS[chosen])
+    parser.add_argument("names", nargs="*", metavar="NAME", choices=[*ADAPTERS, *APART, []])
+    for chosen in parser.parse_args().names or [*ADAPTERS, *APART]:
+        if chosen.endswith("_peft018") != peft.__version__.startswith("0.18."):
+            print(f"{chosen}: not made with peft {peft.__version__}")
+        elif chosen in ADAPTERS:
+            make(chosen, *ADAPTERS[chosen])
+        else:
+            make_apart(chosen, *APART[chosen])

@@ -5,11 +5,14 @@
 #include <nlohmann/json.hpp>
 
 #include "base/strict_json.h"
+#include "checkpoint/checkpoint.h"
 #include "checkpoint/gguf_reader.h"
 #include "checkpoint/json_fields.h"
 #include "checkpoint/safetensors_reader.h"
 #include "checkpoint/torch_reader.h"
+#include "model/adapters/adapter_names.h"
 #include "model/adapters/peft_config.h"
+#include "model/adapters/target_parameters.h"
 
 namespace millrace::model {
 namespace {
@@ -24,10 +27,26 @@ void count_matrices(const std::vector<checkpoint::RawTensor>& tensors, ListedAda
   for (const checkpoint::RawTensor& tensor : tensors) {
     const bool is_a = tensor.name.find(".lora_A.") != std::string::npos || tensor.name.ends_with(".lora_a") ||
                       tensor.name.find("lora_embedding_A") != std::string::npos;
-    if (!is_a || tensor.shape.rank() != 2) continue;
+    if (!is_a || tensor.shape.rank() < 2) continue;
     ++listed.modules;
-    listed.rank = std::max(listed.rank, tensor.shape[0]);
+    listed.rank = std::max(listed.rank, tensor.shape[tensor.shape.rank() - 2]);
   }
+}
+
+// The same of files with matrices of all experts in one, whose shapes do not say the rank.
+std::int64_t greatest_rank(std::vector<checkpoint::RawTensor> tensors, const PeftConfig& config) {
+  checkpoint::Checkpoint named;
+  for (checkpoint::RawTensor& tensor : tensors) {
+    tensor.name = plain_adapter_name(std::move(tensor.name));
+    named.tensors.push_back(std::move(tensor));
+  }
+  name_parameters(named, config.target_parameters());
+  std::int64_t greatest = 0;
+  for (const checkpoint::RawTensor& tensor : named.tensors) {
+    const std::size_t at = tensor.name.find(".lora_A.");
+    if (at != std::string::npos) greatest = std::max(greatest, config.rank(tensor.name.substr(0, at)));
+  }
+  return greatest;
 }
 
 std::string kind_of_config(const nlohmann::json& config) {
@@ -53,9 +72,11 @@ ListedAdapter read_peft(Env& env, const fs::path& folder, const std::string& tex
     if (torch) file = env.open(folder / "adapter_model.bin");
     if (!file) throw_load_error(ErrorCode::kNotFound, safetensors, "{}: No such file or directory", safetensors);
     listed.bytes = (*file)->size();
-    count_matrices(torch ? checkpoint::read_torch_file(**file, nullptr) : checkpoint::read_safetensors_header(**file),
-                   listed);
-    static_cast<void>(PeftConfig(folder / kListedConfig, text));
+    const auto tensors =
+        torch ? checkpoint::read_torch_file(**file, nullptr) : checkpoint::read_safetensors_header(**file);
+    count_matrices(tensors, listed);
+    const PeftConfig known(folder / kListedConfig, text);
+    if (!known.target_parameters().empty()) listed.rank = greatest_rank(tensors, known);
   } catch (const LoadError& failure) {
     listed.problem = failure.error().message;
   }

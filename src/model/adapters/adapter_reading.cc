@@ -68,15 +68,18 @@ void AdapterReading::count(const backend::Linear& linear, std::int64_t rank) {
   summary.type = name_of(type_for(linear));
 }
 
-std::int64_t AdapterReading::rank_of(const std::string& module, const std::string& a_name, const std::string& b_name) {
+std::int64_t AdapterReading::rank_of(const std::string& module, const std::string& a_name, const std::string& b_name,
+                                     std::int64_t experts) {
   const std::string name = spec_.names.in_file(a_name);
   const checkpoint::RawTensor* a = files_.tensors.find(name);
-  const std::int64_t rank = a->shape.rank() == 2 ? a->shape[0] : 0;
   const std::int64_t configured = files_.config.rank(spec_.names.in_file(module));
-  if (rank != configured) {
-    throw_load_error(ErrorCode::kBadFile, name, "{}: tensor '{}' is {}: rank {} expected, as adapter_config.json says",
-                     files_.path, name, a->shape.to_string(), configured);
+  if (a->shape.rank() != 2 || a->shape[0] != configured * experts) {
+    throw_load_error(ErrorCode::kBadFile, name,
+                     "{}: tensor '{}' is {}: rank {} expected, as adapter_config.json says{}", files_.path, name,
+                     a->shape.to_string(), configured,
+                     experts == 1 ? "" : fmt::format(", of each of {} experts", experts));
   }
+  const std::int64_t rank = configured;
   if (rank > options_.max_rank) {
     throw_load_error(ErrorCode::kUnsupported, "max-lora-rank", "{}: tensor '{}' is of rank {}, max-lora-rank is {}",
                      files_.path, name, rank, options_.max_rank);
@@ -221,15 +224,87 @@ void AdapterReading::add_part(backend::LowRankSource& source, const Part& part) 
   if (loader_.has(part.module + kWhole)) add_whole(source, part);
 }
 
+ExpertMatrices AdapterReading::read_experts(const Part& part, std::vector<float>& scales) {
+  const std::int64_t experts = part.weight.experts;
+  const ExpertShape shape{experts, part.weight.tensor_rows(), part.weight.cols};
+  const auto note = [&](const std::string& module, std::int64_t rank) {
+    const double scale = files_.config.scale(spec_.names.in_file(module));
+    kept.note(fmt::format("{} {} {} {}", module, rank, scale, name_of(type_for(part.base))));
+    return static_cast<float>(scale);
+  };
+  if (part.module.find("[]") == std::string::npos) {
+    if (!loader_.has(part.module + kA)) return {};
+    const std::int64_t rank = rank_of(part.module, part.module + kA, part.module + kB, experts);
+    scales.assign(static_cast<std::size_t>(experts), note(part.module, rank));
+    const StackedForm form = form_of_stack(files_, spec_, part.module, shape, part.weight.inputs_first);
+    return read_stacked(loader_, part.module, shape, rank, form);
+  }
+  std::vector<std::int64_t> ranks;
+  for (std::int64_t e = 0; e < experts; ++e) {
+    const std::string module = WeightLoader::expert_name(part.module, e);
+    ranks.push_back(loader_.has(module + kA) ? rank_of(module, module + kA, module + kB) : 0);
+  }
+  const std::int64_t most = std::ranges::max(ranks);
+  if (most == 0) return {};
+  ExpertMatrices made = no_matrices(shape, most);
+  for (std::int64_t e = 0; e < experts; ++e) {
+    const std::string module = WeightLoader::expert_name(part.module, e);
+    const std::int64_t rank = ranks[static_cast<std::size_t>(e)];
+    scales.push_back(rank == 0 ? 0.0f : note(module, rank));
+    if (rank > 0) read_expert(loader_, module, shape, rank, e, made);
+  }
+  return made;
+}
+
+void AdapterReading::add_experts(backend::LowRankSource& source, const Part& part) {
+  const std::int64_t experts = part.weight.experts;
+  std::vector<float> scales;
+  ExpertMatrices read = read_experts(part, scales);
+  if (read.rank == 0) return;
+  if (files_.config.dora()) {
+    throw_load_error(ErrorCode::kUnsupported, "use_dora",
+                     "{}: use_dora is set: DoRA of experts ('{}') is not supported", files_.path, part.module);
+  }
+  const auto matrix = [&](std::string_view end, std::int64_t rows, std::int64_t cols, std::vector<float> values) {
+    backend::WeightSource all = f32_matrix(spec_.names.in_file(part.module + end), rows, cols, std::move(values));
+    all.experts = experts;
+    return all;
+  };
+  const auto [at, is_new] = shrinks_.emplace(part.module, ReadA{std::ssize(source.shrinks), {}});
+  if (is_new) {
+    const bool int8 = type_for(part.base) == AdapterType::kInt8 && part.weight.cols % 32 == 0;
+    const quant::QuantFormat& format = int8 ? *quant::find_format("q8_0") : dense_format(part.base);
+    backend::WeightSource a = kept.keep(matrix(kA, read.rank, part.weight.cols, std::move(read.a)), format);
+    a.factors = std::move(scales);
+    source.shrinks.push_back({std::move(a), 1.0f});
+    count(part.base, read.rank);
+  }
+  std::vector<float> b;
+  for (std::int64_t e = 0; e < experts; ++e) {
+    for (std::int64_t i = 0; i < part.weight.rows; ++i) {
+      const auto row = (e * part.weight.tensor_rows() + tensor_row(part.weight, i)) * read.rank;
+      b.insert(b.end(), read.b.begin() + row, read.b.begin() + row + read.rank);
+    }
+  }
+  source.expands.push_back(
+      {.stacked = part.stacked,
+       .shrink = at->second.number,
+       .b = kept.keep(matrix(kB, part.weight.rows, read.rank, std::move(b)), dense_format(part.base))});
+}
+
 void AdapterReading::add(const Product& product, std::span<const BlockWeight* const> stacked, std::int64_t layer) {
   backend::LowRankSource source{.base = product.weight.get()};
   shrinks_.clear();
   std::int64_t first_row = 0;
   for (std::size_t i = 0; i < stacked.size(); first_row += product.rows[i++]) {
     if (stacked[i] == nullptr) continue;
-    std::string module = WeightLoader::layer_name(stacked[i]->name, layer);
-    if (!has(module)) continue;
-    add_part(source, {product, *product.weight, static_cast<std::int64_t>(i), *stacked[i], module, first_row});
+    const std::string module = WeightLoader::layer_name(stacked[i]->name, layer);
+    const Part part{product, *product.weight, static_cast<std::int64_t>(i), *stacked[i], module, first_row};
+    if (stacked[i]->experts > 0) {
+      add_experts(source, part);
+    } else if (has(module)) {
+      add_part(source, part);
+    }
   }
   if (source.expands.empty()) return;
   places.push_back(product.place);

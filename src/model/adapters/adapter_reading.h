@@ -11,6 +11,7 @@
 #include "model/adapters/adapter.h"
 #include "model/adapters/adapter_files.h"
 #include "model/adapters/adapter_options.h"
+#include "model/adapters/expert_matrices.h"
 #include "model/adapters/kept_matrices.h"
 #include "model/weight_loader.h"
 
@@ -63,12 +64,16 @@ class AdapterReading {
   void add_part(backend::LowRankSource& source, const Part& part);
   void add_low_rank(backend::LowRankSource& source, const Part& part, backend::LowRankSource::Expand& expand);
   void add_whole(backend::LowRankSource& source, const Part& part);
+  void add_experts(backend::LowRankSource& source, const Part& part);
+  // A and B of a part for all experts, of one parameter or apart; of rank 0: there are none. `scales`: of experts.
+  ExpertMatrices read_experts(const Part& part, std::vector<float>& scales);
   void add_biases(const Part& part, backend::LowRankSource::Expand& expand);
   void apply_dora(const Part& part, const std::vector<float>& a, std::vector<float>& b,
                   backend::LowRankSource::Expand& expand);
   void add_changed_rows(const backend::Linear& linear, const std::string& module, backend::LowRankSource& source);
-  // The rank of a module with these tensors, which must be the configured one, and allowed.
-  std::int64_t rank_of(const std::string& module, const std::string& a_name, const std::string& b_name);
+  // The rank of a module with these tensors, which must be the configured one, and allowed; of each of its experts.
+  std::int64_t rank_of(const std::string& module, const std::string& a_name, const std::string& b_name,
+                       std::int64_t experts = 1);
   // Values for the rows of a part, in the product's order.
   std::vector<float> row_vector(const std::string& name, const Part& part);
   // The rows that the adapter has of the embedding's or the head's, less the base's.

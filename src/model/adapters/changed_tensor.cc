@@ -27,6 +27,8 @@ ChangedTensor::ChangedTensor(const RandomAccessFile& file, const checkpoint::Raw
       error_(std::move(error)) {}
 
 bool MatrixTerm::changes(std::int64_t row) const noexcept {
+  row -= first_row;
+  if (row < 0 || (rows > 0 && row >= rows)) return false;
   const auto i = static_cast<std::size_t>(row), n = static_cast<std::size_t>(rank);
   if (!column_factors.empty() || (!row_factors.empty() && row_factors[i] != 1.0f)) return true;
   if (!dense.empty()) return dense_rows.empty() || std::ranges::binary_search(dense_rows, row);
@@ -46,6 +48,7 @@ std::span<const float> MatrixTerm::dense_row(std::int64_t row, std::size_t cols)
 }
 
 void MatrixTerm::apply(std::int64_t row, std::span<float> values, std::span<float> added) const noexcept {
+  row -= first_row;
   const std::size_t n = values.size();
   if (!row_factors.empty()) {
     for (float& value : values) value *= row_factors[static_cast<std::size_t>(row)];

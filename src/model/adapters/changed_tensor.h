@@ -12,9 +12,10 @@
 
 namespace millrace::model {
 
-// What happens to a stored matrix [rows, cols]: it is multiplied with factors, then left * right is added, then
-// `dense`. What is empty is left out.
+// What happens to a stored matrix [rows, cols], or to one of several that lie one behind the other: it is multiplied
+// with factors, then left * right is added, then `dense`. What is empty is left out.
 struct MatrixTerm {
+  std::int64_t first_row = 0, rows = 0;            // of the matrix; 0 rows: all that is stored
   std::vector<float> row_factors, column_factors;  // [rows], [cols]
   std::int64_t rank = 0;
   std::vector<float> left = {};               // [rows, rank]
@@ -22,8 +23,9 @@ struct MatrixTerm {
   std::vector<float> dense = {};              // [rows, cols], or [number of dense_rows, cols]
   std::vector<std::int32_t> dense_rows = {};  // ascending; empty: all
 
+  // Rows are those that are stored.
   bool changes(std::int64_t row) const noexcept;
-  // Changes the values of a row. `added` is memory for as many.
+  // Changes the values of a row for which it does. `added` is memory for as many.
   void apply(std::int64_t row, std::span<float> values, std::span<float> added) const noexcept;
 
  private:

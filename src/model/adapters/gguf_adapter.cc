@@ -42,21 +42,24 @@ void check_metadata(const GgufMetadata& metadata) {
   }
 }
 
-// The tensor's values as f32 in a file of its own, as [cols, rows] if `turned`: what follows takes rows apart, which
-// blocks of quantized values do not allow.
-void keep_as_f32(checkpoint::Checkpoint& tensors, RawTensor& tensor, bool turned) {
+// The values of a tensor [outer, rows, cols] in the order [rows, cols, outer].
+std::vector<float> with_outer_last(const std::vector<float>& values, std::size_t outer) {
+  std::vector<float> other(values.size());
+  const std::size_t inner = values.size() / outer;
+  for (std::size_t i = 0; i < values.size(); ++i) other[i % inner * outer + i / inner] = values[i];
+  return other;
+}
+
+// The tensor's values as f32 in a file of its own: what follows takes rows apart, which blocks of quantized values do
+// not allow. Values [outer, rest] come as [rest, outer] if `outer` is not 1.
+void keep_as_f32(checkpoint::Checkpoint& tensors, RawTensor& tensor, std::int64_t outer, const Shape& shape) {
   std::vector<std::byte> stored(tensor.bytes);
   tensors.read(tensor, 0, stored).or_throw();
   std::vector<float> values(static_cast<std::size_t>(tensor.shape.elements()));
   tensor.format->unpack(stored.data(), values);
-  const auto rows = static_cast<std::size_t>(tensor.shape[0]), cols = static_cast<std::size_t>(tensor.shape[1]);
-  if (turned) {
-    std::vector<float> other(values.size());
-    for (std::size_t i = 0; i < values.size(); ++i) other[i % cols * rows + i / cols] = values[i];
-    values = std::move(other);
-    tensor.shape = Shape{tensor.shape[1], tensor.shape[0]};
-  }
+  if (outer > 1) values = with_outer_last(values, static_cast<std::size_t>(outer));
   const auto bytes = std::as_bytes(std::span(values));
+  tensor.shape = shape;
   tensor.format = quant::find_format("f32");
   tensor.file = static_cast<int>(tensors.files.size());
   tensor.offset = 0;
@@ -65,29 +68,41 @@ void keep_as_f32(checkpoint::Checkpoint& tensors, RawTensor& tensor, bool turned
       tensors.path, std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size())));
 }
 
-// Gives a tensor PEFT's name, and the form in which PEFT has it.
+// Gives a tensor PEFT's name, and the form in which PEFT has it: of experts, A is [experts * rank, inputs] and B
+// [outputs, rank * experts].
 void take_tensor(checkpoint::Checkpoint& tensors, RawTensor& tensor) {
   const bool a = tensor.name.ends_with(kGgufA);
-  if ((!a && !tensor.name.ends_with(kGgufB)) || tensor.shape.rank() != 2) {
+  const Shape shape = tensor.shape;
+  const bool experts = shape.rank() == 3;
+  if ((!a && !tensor.name.ends_with(kGgufB)) || (shape.rank() != 2 && !experts)) {
     throw_load_error(ErrorCode::kUnsupported, tensor.name,
                      "{}: tensor {} is {}: matrices MODULE{} and MODULE{} expected", tensors.path,
-                     quote_name(tensor.name), tensor.shape.to_string(), kGgufA, kGgufB);
+                     quote_name(tensor.name), shape.to_string(), kGgufA, kGgufB);
   }
   tensor.name.erase(tensor.name.size() - kGgufA.size());
-  const bool embedding = tensor.name == kEmbedding;
+  const bool embedding = tensor.name == kEmbedding && !experts;
   tensor.name +=
       std::string(embedding ? ".lora_embedding_" : ".lora_") + (a ? "A" : "B") + (embedding ? "" : ".weight");
-  const bool turned = embedding && a;  // llama.cpp gathers its rows
-  if (turned || tensor.format->block_values != 1) keep_as_f32(tensors, tensor, turned);
+  if (experts) {
+    const Shape flat = a ? Shape{shape[0] * shape[1], shape[2]} : Shape{shape[1], shape[2] * shape[0]};
+    keep_as_f32(tensors, tensor, a ? 1 : shape[0], flat);
+  } else if (embedding && a) {  // llama.cpp gathers its rows
+    keep_as_f32(tensors, tensor, shape[0], Shape{shape[1], shape[0]});
+  } else if (tensor.format->block_values != 1) {
+    keep_as_f32(tensors, tensor, 1, shape);
+  }
 }
 
 // The factor of B A is alpha / rank; without alpha it is 1.
-std::map<std::string, PeftConfig::Module> modules_of(const checkpoint::Checkpoint& tensors, double alpha) {
+std::map<std::string, PeftConfig::Module> modules_of(const checkpoint::Checkpoint& tensors, double alpha,
+                                                     const std::map<std::string, std::int64_t>& experts) {
   std::map<std::string, PeftConfig::Module> modules;
   for (const RawTensor& tensor : tensors.tensors) {
     const std::size_t at = std::min(tensor.name.find(".lora_A.weight"), tensor.name.find(".lora_embedding_A"));
     if (at == std::string::npos) continue;
-    const std::int64_t rank = tensor.shape[0];
+    const auto several = experts.find(tensor.name.substr(0, at));
+    const std::int64_t rank =
+        tensor.shape[0] / (several == experts.end() ? 1 : std::max<std::int64_t>(1, several->second));
     modules[tensor.name.substr(0, at)] = {rank, alpha == 0.0 ? 1.0 : alpha / static_cast<double>(rank)};
   }
   return modules;
@@ -123,9 +138,15 @@ AdapterFiles read_gguf_adapter(Env& env, const std::string& path) {
     throw_load_error(ErrorCode::kBadFile, kGgufAlpha, "{}: {} is {}, must be finite", path, kGgufAlpha, alpha);
   }
   tensors.tensors = std::move(header.tensors);
-  for (RawTensor& tensor : tensors.tensors) take_tensor(tensors, tensor);
+  std::map<std::string, std::int64_t> experts;  // of modules that have several
+  for (RawTensor& tensor : tensors.tensors) {
+    if (tensor.shape.rank() == 3 && tensor.name.ends_with(kGgufA)) {
+      experts[tensor.name.substr(0, tensor.name.size() - kGgufA.size())] = tensor.shape[0];
+    }
+    take_tensor(tensors, tensor);
+  }
   index_tensors(tensors);
-  files.config = PeftConfig(path, modules_of(tensors, alpha), invocation_of(header.metadata));
+  files.config = PeftConfig(path, modules_of(tensors, alpha, experts), invocation_of(header.metadata));
   return files;
 }
 

@@ -34,7 +34,8 @@ void KeptMatrices::note(const std::string& name, std::span<const float> values) 
 }
 
 backend::WeightSource KeptMatrices::keep(const backend::WeightSource& source, const quant::QuantFormat& format) {
-  const std::size_t row_bytes = format.row_bytes(source.cols), n = static_cast<std::size_t>(source.rows);
+  const std::size_t row_bytes = format.row_bytes(source.cols),
+                    n = static_cast<std::size_t>(source.rows * source.experts);
   auto bytes = std::make_shared<std::vector<std::byte>>(n * row_bytes);
   std::vector<float> rounded(static_cast<std::size_t>(source.cols));
   for (std::size_t r = 0; r < n; ++r) {
@@ -51,6 +52,7 @@ backend::WeightSource KeptMatrices::keep(const backend::WeightSource& source, co
   digest_.update(*bytes);
   backend::WeightSource kept{
       .name = source.name, .format = &format, .rows = source.rows, .cols = source.cols, .read = {}};
+  kept.experts = source.experts;
   kept.read = [bytes, row_bytes](std::int64_t first, std::int64_t, std::span<std::byte> out) {
     std::memcpy(out.data(), bytes->data() + static_cast<std::size_t>(first) * row_bytes, out.size());
   };

@@ -23,7 +23,8 @@ class KeptMatrices {
   void note(std::string_view text);
   // Numbers that are part of the digest. Throws LoadError naming `name` if one is not finite.
   void note(const std::string& name, std::span<const float> values);
-  // Reads the matrix and rounds it. Throws LoadError naming a tensor with a value that is no finite number.
+  // Reads the matrix, or those of all experts, and rounds it. Throws LoadError naming a tensor with a value that is no
+  // finite number.
   backend::WeightSource keep(const backend::WeightSource& source, const quant::QuantFormat& format);
   // The relative error of all matrices together.
   double error() const { return error_.relative(); }

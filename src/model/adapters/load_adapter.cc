@@ -34,9 +34,9 @@ std::vector<const BlockWeight*> stacked_in(const Product& product, const std::ve
   std::vector<const BlockWeight*> stacked;
   for (std::size_t i = 0; i < product.roles.size(); ++i) {
     const auto found = std::ranges::find(weights, product.roles[i], &BlockWeight::role);
-    const bool fits = found != weights.end() && found->experts == 0 &&
-                      found->rows + found->zero_rows == product.rows[i] &&
-                      found->cols + found->zero_cols == product.weight->k();
+    const bool fits =
+        found != weights.end() && std::max<std::int64_t>(1, found->experts) == product.weight->experts() &&
+        found->rows + found->zero_rows == product.rows[i] && found->cols + found->zero_cols == product.weight->k();
     stacked.push_back(fits ? &*found : nullptr);
   }
   return stacked;

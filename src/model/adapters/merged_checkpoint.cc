@@ -17,6 +17,7 @@ namespace {
 
 using checkpoint::Checkpoint;
 using checkpoint::RawTensor;
+using Expand = backend::LowRankSource::Expand;
 
 // What adapters change of the tensors of a base, as these are stored.
 class Terms {
@@ -37,7 +38,6 @@ class Terms {
   std::string embedding_tensor() const { return names_.in_file(names_.embedding + ".weight"); }
 
  private:
-  using Expand = backend::LowRankSource::Expand;
   [[noreturn]] void refuse(const std::string& tensor, const std::string& why) const {
     throw_load_error(ErrorCode::kUnsupported, tensor, "{}: tensor '{}' {}", base_.path, tensor, why);
   }
@@ -46,6 +46,8 @@ class Terms {
   // `like`: the tensor of the base that has the shape and the format.
   void add(const BlockWeight& weight, const std::string& file_name, const std::string& like, bool inputs_first,
            const backend::LowRankSource& source, const Expand& expand, double scale);
+  void add_experts(const BlockWeight& weight, const std::string& file_name, const backend::LowRankSource& source,
+                   const Expand& expand, double scale);
   void add_bias(const BlockWeight& weight, const std::string& file_name, const Expand& expand, double scale);
   void add_rows(const backend::LowRankSource& source, const Expand& expand, double scale);
   void add_head(const backend::LowRankSource& source, double scale);
@@ -71,24 +73,26 @@ void Terms::check_plain(const std::string& file_name, const MatrixShape& shape) 
   if (!plain) refuse(file_name, "is stored in several tensors: nothing can be merged into it");
 }
 
-void Terms::add(const BlockWeight& weight, const std::string& file_name, const std::string& like, bool inputs_first,
-                const backend::LowRankSource& source, const Expand& expand, double scale) {
-  if (weight.experts > 0) refuse(file_name, "has several experts: nothing can be merged into it");
-  if (weight.unit_rows) refuse(file_name, "has rows that are made unit vectors: nothing can be merged into it");
-  const std::int64_t rows = weight.tensor_rows(), cols = weight.cols;
-  check_plain(like, {.rows = rows, .cols = cols, .inputs_first = inputs_first});
-  const std::int64_t stored_cols = inputs_first ? rows : cols;
+// The factor of the rows' own order in the file.
+MatrixTerm factors_term(const BlockWeight& weight, const Expand& expand, double scale, bool inputs_first) {
   MatrixTerm term;
-  if (!expand.factor.empty()) {
-    std::vector<float>& factors = inputs_first ? term.column_factors : term.row_factors;
-    factors.assign(static_cast<std::size_t>(rows), 1.0f);
-    for (std::int64_t i = 0; i < weight.rows; ++i) {
-      const double factor = expand.factor[static_cast<std::size_t>(i)];
-      factors[static_cast<std::size_t>(tensor_row(weight, i))] = static_cast<float>(1.0 + scale * (factor - 1.0));
-    }
+  if (expand.factor.empty()) return term;
+  std::vector<float>& factors = inputs_first ? term.column_factors : term.row_factors;
+  factors.assign(static_cast<std::size_t>(weight.tensor_rows()), 1.0f);
+  for (std::int64_t i = 0; i < weight.rows; ++i) {
+    const double factor = expand.factor[static_cast<std::size_t>(i)];
+    factors[static_cast<std::size_t>(tensor_row(weight, i))] = static_cast<float>(1.0 + scale * (factor - 1.0));
   }
-  const std::vector<float> b = backend::source_values(expand.b);
+  return term;
+}
+
+// What is added to the matrix, of one expert if there are several, as the file has it.
+MatrixTerm matrix_term(const BlockWeight& weight, const backend::LowRankSource& source, const Expand& expand,
+                       double scale, bool inputs_first, std::int64_t expert) {
+  const std::int64_t rows = weight.tensor_rows(), cols = weight.cols, stored_cols = inputs_first ? rows : cols;
   const auto column = [&](std::int64_t j) { return weight.column_turns.place(j, cols); };
+  const std::vector<float> b = backend::source_values(expand.b, expert);
+  MatrixTerm term = factors_term(weight, expand, scale, inputs_first);
   if (expand.shrink == Expand::kInput) {
     term.dense.resize(at(rows, cols, 0));
     for (std::int64_t i = 0; i < weight.rows; ++i) {
@@ -98,25 +102,51 @@ void Terms::add(const BlockWeight& weight, const std::string& file_name, const s
         term.dense[to] = static_cast<float>(scale * b[at(i, expand.b.cols, j)]);
       }
     }
-  } else {
-    const auto& shrink = source.shrinks[static_cast<std::size_t>(expand.shrink)];
-    const std::int64_t rank = term.rank = shrink.a.rows;
-    const std::vector<float> a = backend::source_values(shrink.a);
-    const auto factor = static_cast<float>(scale * shrink.scale);
-    term.left.resize(at(inputs_first ? cols : rows, rank, 0));
-    term.right.resize(at(rank, stored_cols, 0));
-    for (std::int64_t r = 0; r < rank; ++r) {
-      for (std::int64_t i = 0; i < weight.rows; ++i) {
-        const std::int64_t row = tensor_row(weight, i);
-        (inputs_first ? term.right[at(r, rows, row)] : term.left[at(row, rank, r)]) = factor * b[at(i, rank, r)];
-      }
-      for (std::int64_t j = 0; j < cols; ++j) {
-        const float value = a[at(r, shrink.a.cols, j)];
-        (inputs_first ? term.left[at(column(j), rank, r)] : term.right[at(r, cols, column(j))]) = value;
-      }
+    return term;
+  }
+  const auto& shrink = source.shrinks[static_cast<std::size_t>(expand.shrink)];
+  const std::int64_t rank = term.rank = shrink.a.rows;
+  const std::vector<float> a = backend::source_values(shrink.a, expert);
+  const auto factor = static_cast<float>(scale * shrink.scale);
+  term.left.resize(at(inputs_first ? cols : rows, rank, 0));
+  term.right.resize(at(rank, stored_cols, 0));
+  for (std::int64_t r = 0; r < rank; ++r) {
+    for (std::int64_t i = 0; i < weight.rows; ++i) {
+      const std::int64_t row = tensor_row(weight, i);
+      (inputs_first ? term.right[at(r, rows, row)] : term.left[at(row, rank, r)]) = factor * b[at(i, rank, r)];
+    }
+    for (std::int64_t j = 0; j < cols; ++j) {
+      const float value = a[at(r, shrink.a.cols, j)];
+      (inputs_first ? term.left[at(column(j), rank, r)] : term.right[at(r, cols, column(j))]) = value;
     }
   }
-  all_[file_name].push_back(std::move(term));
+  return term;
+}
+
+void Terms::add(const BlockWeight& weight, const std::string& file_name, const std::string& like, bool inputs_first,
+                const backend::LowRankSource& source, const Expand& expand, double scale) {
+  if (weight.unit_rows) refuse(file_name, "has rows that are made unit vectors: nothing can be merged into it");
+  check_plain(like, {.rows = weight.tensor_rows(), .cols = weight.cols, .inputs_first = inputs_first});
+  all_[file_name].push_back(matrix_term(weight, source, expand, scale, inputs_first, 0));
+}
+
+// Experts have a tensor each, or lie one behind the other in one.
+void Terms::add_experts(const BlockWeight& weight, const std::string& file_name, const backend::LowRankSource& source,
+                        const Expand& expand, double scale) {
+  const bool apart = file_name.find("[]") != std::string::npos, inputs_first = weight.inputs_first;
+  const MatrixShape shape{.rows = weight.tensor_rows(),
+                          .cols = weight.cols,
+                          .inputs_first = inputs_first,
+                          .experts = apart ? 0 : weight.experts};
+  const std::int64_t stored_rows = inputs_first ? weight.cols : weight.tensor_rows();
+  for (std::int64_t e = 0; e < weight.experts; ++e) {
+    const std::string name = WeightLoader::expert_name(file_name, e);
+    if (apart || e == 0) check_plain(name, shape);
+    MatrixTerm term = matrix_term(weight, source, expand, scale, inputs_first, e);
+    if (!apart) term.first_row = e * stored_rows;
+    if (!apart) term.rows = stored_rows;
+    all_[name].push_back(std::move(term));
+  }
 }
 
 void Terms::add_bias(const BlockWeight& weight, const std::string& file_name, const Expand& expand, double scale) {
@@ -149,6 +179,10 @@ void Terms::add(const Product& product, const std::vector<BlockWeight>& weights,
     const std::string name = names_.in_file(WeightLoader::layer_name(found->tensor(), layer));
     if (!product.row_order.empty() || !product.column_order.empty()) {
       refuse(name, "has columns in an order of its own: nothing can be merged into it");
+    }
+    if (found->experts > 0) {
+      add_experts(*found, name, source, expand, scale);
+      continue;
     }
     if (expand.b.rows > 0) add(*found, name, name, model_.spec().transposed_linears, source, expand, scale);
     add_bias(*found, names_.in_file(WeightLoader::layer_name(found->bias_tensor(), layer)), expand, scale);

@@ -42,7 +42,7 @@ std::unique_ptr<checkpoint::Checkpoint> merged_checkpoint(const fs::path& base, 
                                                           Merged* merged = nullptr) {
   auto checkpoint = checkpoint::open_checkpoint(Env::system(), base).or_throw();
   const TensorFormats f32 = [](const checkpoint::RawTensor& tensor) {
-    return tensor.shape.rank() <= 2 ? quant::find_format("f32") : nullptr;
+    return tensor.shape.rank() <= 3 ? quant::find_format("f32") : nullptr;
   };
   const Merged made = merge_adapters(Env::system(), *checkpoint, merging_backend(), adapters, f32);
   if (merged != nullptr) *merged = made;

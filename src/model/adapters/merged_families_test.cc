@@ -37,6 +37,9 @@ bool takes_no_adapters(const fs::path& model) {
   return model.extension() == ".gguf" && kNone.contains(model.parent_path().filename());
 }
 
+// Stored in several tensors.
+bool takes_no_experts(const fs::path& model) { return model.filename() == "gpt_oss_mxfp4"; }
+
 std::vector<float> random_values(std::int64_t n, std::uint32_t& state) {
   std::vector<float> all(static_cast<std::size_t>(n));
   for (float& value : all) {
@@ -46,15 +49,36 @@ std::vector<float> random_values(std::int64_t n, std::uint32_t& state) {
   return all;
 }
 
-// The folder "a" with a random adapter of every linear layer.
-MemoryEnv random_adapter_files(const std::vector<LinearModule>& linears) {
+// The linear layer of each expert.
+std::vector<PeftModule> modules_of_experts(const checkpoint::Checkpoint& base, std::int64_t layers) {
   std::vector<PeftModule> modules;
+  const ModelSpec spec = make_module_spec(base);
+  for (std::size_t layer = 0; layer < static_cast<std::size_t>(layers); ++layer) {
+    for (const BlockSpec& block : spec.layers[layer].blocks) {
+      for (const BlockWeight& weight : block_weights(block, spec, [](const std::string&) { return false; })) {
+        for (std::int64_t e = 0; e < weight.experts; ++e) {
+          const std::string name = WeightLoader::layer_name(weight.name, static_cast<std::int64_t>(layer));
+          const std::string in_file = spec.names.in_file(name);
+          modules.push_back({.name = WeightLoader::expert_name(name.ends_with(in_file) ? name : in_file, e),
+                             .rows = weight.rows,
+                             .cols = weight.cols});
+        }
+      }
+    }
+  }
+  return modules;
+}
+
+// The folder "a" with a random adapter of every linear layer.
+MemoryEnv random_adapter_files(const std::vector<LinearModule>& linears, std::vector<PeftModule> modules) {
   std::uint32_t state = 1;
   for (const LinearModule& one : linears) {
-    PeftModule module{.name = one.name, .rows = one.rows, .cols = one.cols, .rank = 2, .a = {}, .b = {}};
-    module.a = random_values(2 * one.cols, state);
-    module.b = random_values(2 * one.rows, state);
-    modules.push_back(std::move(module));
+    modules.push_back({.name = one.name, .rows = one.rows, .cols = one.cols});
+  }
+  for (PeftModule& module : modules) {
+    module.rank = 2;
+    module.a = random_values(2 * module.cols, state);
+    module.b = random_values(2 * module.rows, state);
   }
   const PeftFiles files = peft_files({.rank = 2}, modules);
   MemoryEnv env;
@@ -68,14 +92,17 @@ TEST_P(MergedFamily, ComputesWhatTheAdapterBesideItDoes) {
   if (takes_no_adapters(GetParam())) return;
   const TestRunner::Options exact{.precision = backend::MatmulPrecision::kF32};
   TestRunner beside(GetParam(), exact), plain(GetParam(), exact);
-  MemoryEnv env = random_adapter_files(linear_modules(beside.checkpoint(), beside.transformer().spec()));
+  MemoryEnv env = random_adapter_files(
+      linear_modules(beside.checkpoint(), beside.transformer().spec()),
+      takes_no_experts(GetParam()) ? std::vector<PeftModule>()
+                                   : modules_of_experts(beside.checkpoint(), beside.transformer().layers().size()));
   const auto loaded = AdapterLoader(beside.checkpoint(), beside.transformer(), beside.backend())
                           .load(env, "a", {.type = AdapterType::kF32});
   beside.set_adapter(loaded.get());
   auto checkpoint = checkpoint::open_checkpoint(Env::system(), GetParam()).or_throw();
   const ScaledAdapter adapter{"a"};
   const TensorFormats f32 = [](const checkpoint::RawTensor& tensor) {
-    return tensor.shape.rank() <= 2 ? quant::find_format("f32") : nullptr;
+    return tensor.shape.rank() <= 3 ? quant::find_format("f32") : nullptr;
   };
   static_cast<void>(
       merge_adapters(env, *checkpoint, backend::cpu::make_cpu_backend({.threads = 1}).or_throw(), {&adapter, 1}, f32));

@@ -7,6 +7,7 @@
 #include "checkpoint/torch_reader.h"
 #include "model/adapters/file_in_memory.h"
 #include "model/adapters/gguf_adapter.h"
+#include "model/adapters/target_parameters.h"
 #include "model/adapters/weights_adapter.h"
 
 namespace millrace::model {
@@ -36,6 +37,7 @@ AdapterFiles open_directory(Env& env, const std::string& directory) {
   const RandomAccessFile& file = *tensors.files.front();
   tensors.tensors = torch ? checkpoint::read_torch_file(file, nullptr) : checkpoint::read_safetensors_header(file);
   for (checkpoint::RawTensor& tensor : tensors.tensors) tensor.name = plain_adapter_name(std::move(tensor.name));
+  name_parameters(tensors, files.config.target_parameters());
   index_tensors(tensors);
   return files;
 }

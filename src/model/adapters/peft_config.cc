@@ -1,5 +1,6 @@
 #include "model/adapters/peft_config.h"
 
+#include <charconv>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -11,6 +12,7 @@
 #include "base/strict_json.h"
 #include "checkpoint/json_fields.h"
 #include "checkpoint/quote_name.h"
+#include "model/adapters/target_parameters.h"
 #include "model/weights/module_pattern.h"
 
 namespace millrace::model {
@@ -23,9 +25,9 @@ constexpr std::int64_t kDefaultRank = 8;
 
 // Fields that say how an adapter was trained, or which weights it has, which its tensors say too.
 constexpr std::string_view kWithoutEffect[] = {
-    "task_type", "auto_mapping", "peft_version", "base_model_name_or_path", "revision", "inference_mode",
-    "lora_dropout", "target_modules", "exclude_modules", "layers_to_transform", "layers_pattern", "loftq_config",
-    "eva_config", "velora_config", "runtime_config", "ensure_weight_tying", "fan_in_fan_out", "qalora_group_size",
+    "task_type", "auto_mapping", "base_model_name_or_path", "revision", "inference_mode", "lora_dropout",
+    "target_modules", "exclude_modules", "layers_to_transform", "layers_pattern", "loftq_config", "eva_config",
+    "velora_config", "runtime_config", "ensure_weight_tying", "fan_in_fan_out", "qalora_group_size",
     // Unsloth and other tools
     "auto_map", "base_model_class", "parent_library", "unsloth_fixed", "lora_ga_config"};
 // Fields that are read.
@@ -41,7 +43,9 @@ constexpr std::string_view kRead[] = {"peft_type",
                                       "lora_bias",
                                       "modules_to_save",
                                       "trainable_token_indices",
-                                      "alora_invocation_tokens"};
+                                      "alora_invocation_tokens",
+                                      "target_parameters",
+                                      "peft_version"};
 
 struct Unsupported {
   std::string_view field, what;
@@ -49,7 +53,6 @@ struct Unsupported {
 // Fields that change what an adapter computes.
 constexpr Unsupported kUnsupported[] = {
     {"layer_replication", "layers that run several times"},
-    {"target_parameters", "adapters of parameters that are no linear layers"},
     {"use_qalora", "QA-LoRA"},
     {"use_bdlora", "block-diagonal LoRA"},
     {"arrow_config", "routing among adapters"},
@@ -187,6 +190,28 @@ std::vector<std::int32_t> invocation_of(const JsonFields& fields) {
   return tokens;
 }
 
+std::vector<std::string> names_of(const JsonFields& fields, const std::string& name, const char* what) {
+  std::vector<std::string> names;
+  const nlohmann::json* list = fields.find(name);
+  if (list == nullptr || list->is_null()) return names;
+  if (!list->is_array()) fields.wrong_type(name, what);
+  for (const nlohmann::json& one : *list) {
+    if (!one.is_string()) fields.wrong_type(name, what);
+    names.push_back(one.get<std::string>());
+  }
+  return names;
+}
+
+// Until 0.19, and in files without a version, which is older.
+bool wrote_inputs_first(const JsonFields& fields) {
+  constexpr int kFirstThatLooks = 19;
+  const std::string version = fields.text("peft_version").value_or("0.0");
+  int minor = 0;
+  const char* end = version.data() + version.size();
+  if (!version.starts_with("0.")) return false;
+  return std::from_chars(version.data() + 2, end, minor).ec == std::errc() && minor < kFirstThatLooks;
+}
+
 }  // namespace
 
 PeftConfig::PeftConfig(const std::string& file, std::map<std::string, Module> modules,
@@ -219,12 +244,13 @@ PeftConfig::PeftConfig(const std::string& file, std::string_view text) {
   lora_bias_ = fields.boolean("lora_bias").value_or(false);
   token_indices_ = indices_of(fields);
   invocation_tokens_ = invocation_of(fields);
-  if (const nlohmann::json* modules = fields.find("modules_to_save"); modules != nullptr && !modules->is_null()) {
-    if (!modules->is_array()) fields.wrong_type("modules_to_save", "a list of modules");
-    for (const nlohmann::json& module : *modules) {
-      if (!module.is_string()) fields.wrong_type("modules_to_save", "a list of modules");
-      modules_to_save_.push_back(module.get<std::string>());
-    }
+  modules_to_save_ = names_of(fields, "modules_to_save", "a list of modules");
+  target_parameters_ = names_of(fields, "target_parameters", "a list of parameters");
+  takes_inputs_first_ = wrote_inputs_first(fields);
+  if (!target_parameters_.empty() && (dora_ || lora_bias_)) {
+    const char* field = dora_ ? "use_dora" : "lora_bias";
+    throw_load_error(ErrorCode::kUnsupported, field, "{}: {} is set beside target_parameters, which PEFT rejects", file,
+                     field);
   }
   ranks_ = patterns_of(fields, text, "rank_pattern", true);
   alphas_ = patterns_of(fields, text, "alpha_pattern", false);
@@ -241,7 +267,12 @@ double PeftConfig::value_of(const Patterns& patterns, const std::string& module,
 
 std::int64_t PeftConfig::rank(const std::string& module) const {
   if (const auto own = modules_.find(module); own != modules_.end()) return own->second.rank;
-  return static_cast<std::int64_t>(value_of(ranks_, module, static_cast<double>(rank_)));
+  return static_cast<std::int64_t>(value_of(ranks_, name_in_patterns(module), static_cast<double>(rank_)));
+}
+
+std::string PeftConfig::name_in_patterns(const std::string& module) const {
+  const std::string weight = module + ".weight";
+  return is_target_parameter(target_parameters_, weight) ? weight : module;
 }
 
 std::vector<std::int64_t> PeftConfig::token_indices(const std::string& module) const {
@@ -254,7 +285,7 @@ std::vector<std::int64_t> PeftConfig::token_indices(const std::string& module) c
 double PeftConfig::scale(const std::string& module) const {
   if (const auto own = modules_.find(module); own != modules_.end()) return own->second.scale;
   const auto rank = static_cast<double>(this->rank(module));
-  return value_of(alphas_, module, alpha_) / (rank_stabilized_ ? std::sqrt(rank) : rank);
+  return value_of(alphas_, name_in_patterns(module), alpha_) / (rank_stabilized_ ? std::sqrt(rank) : rank);
 }
 
 }  // namespace millrace::model

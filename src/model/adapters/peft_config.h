@@ -34,6 +34,10 @@ class PeftConfig {
   bool lora_bias() const noexcept { return lora_bias_; }
   // Modules, by the ends of their names, of which the adapter has whole copies.
   const std::vector<std::string>& modules_to_save() const noexcept { return modules_to_save_; }
+  // Parameters, by the ends of their names, that it adapts though they are no weights of linear layers.
+  const std::vector<std::string>& target_parameters() const noexcept { return target_parameters_; }
+  // Whether the PEFT that wrote it took any parameter [experts, ., .] as [experts, inputs, outputs].
+  bool takes_inputs_first() const noexcept { return takes_inputs_first_; }
   // Activated LoRA, arXiv:2504.12397: Adapter::invocation_tokens().
   const std::vector<std::int32_t>& invocation_tokens() const noexcept { return invocation_tokens_; }
   bool has_token_indices() const noexcept { return !token_indices_.empty(); }
@@ -44,11 +48,14 @@ class PeftConfig {
   // Expressions of Python that a module's name has to end with, from its beginning or behind a dot, and their values.
   using Patterns = std::vector<std::pair<std::string, double>>;
   static double value_of(const Patterns& patterns, const std::string& module, double otherwise);
+  // What patterns call the module: a parameter by its own name.
+  std::string name_in_patterns(const std::string& module) const;
 
   std::int64_t rank_ = 0;
   double alpha_ = 0.0;
   bool rank_stabilized_ = false, dora_ = false, lora_bias_ = false;
-  std::vector<std::string> modules_to_save_;
+  bool takes_inputs_first_ = false;
+  std::vector<std::string> modules_to_save_, target_parameters_;
   std::vector<std::int32_t> invocation_tokens_;
   Patterns ranks_, alphas_;
   std::map<std::string, Module> modules_;                                         // of files without patterns

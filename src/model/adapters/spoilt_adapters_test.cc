@@ -90,7 +90,6 @@ TEST_F(SpoiltAdapter, IsNotWhatLoadsWhereNothingIsWrong) {
 TEST_F(SpoiltAdapter, OfAnUnsupportedKindSaysWhich) {
   const std::pair<const char*, nlohmann::json> fields[] = {
       {"layer_replication", {{0, 1}, {0, 2}}},
-      {"target_parameters", {"experts.down_proj"}},
       {"alora_invocation_tokens", "<|begin|>"},
       {"alora_invocation_tokens", {5, -6}},
       {"bias", "some"},

@@ -173,7 +173,9 @@ class Experts final : public Block {
                      .down_bias = down_.bias.address(),
                      .scale_inputs = params_.scale_inputs,
                      .accumulate = rows.accumulate,
-                     .census = census_.address()},
+                     .census = census_.address(),
+                     .up_adapters = rows.adapters_of(up_),
+                     .down_adapters = rows.adapters_of(down_)},
                     x, routes, rows.output);
     if (params_.shared_width > 0) run_shared(backend, x, rows, space);
   }

@@ -29,6 +29,7 @@ ExpertsParams hunyuan_experts(checkpoint::ConfigView& view, const ModelSpec& spe
     if (value != nullptr) plain.json[view.name_of(field)] = one_for_all_layers(view, field, *value);
   }
   checkpoint::ConfigView numbers(plain);
+  numbers.spell_as(false);
   ExpertsParams experts = read_experts(numbers, spec);
   const std::int64_t shared = numbers.integer(kHunyuanShared, {0, checkpoint::kMaxCount}).value_or(1);
   experts.shared_width = shared * config.intermediate_size;

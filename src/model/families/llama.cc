@@ -21,7 +21,10 @@ ModelFamily llama() {
           .spec = [](checkpoint::ConfigView& view, const ModelConfig& config) {
             ModelSpec spec = llama_spec(view, config);
             if (view.gguf()) keep_rotary_pairs(spec);
-            if (view.gguf() && has_experts(view)) use_experts(spec, read_experts(view, spec));
+            if (!view.config().gguf || !has_experts(view)) return spec;
+            ExpertsParams experts = read_experts(view, spec);
+            if (!view.gguf()) name_as_mixtral(experts.names);
+            use_experts(spec, experts);
             return spec;
           }};
 }

@@ -12,7 +12,6 @@ ModelFamily mixtral() {
           .spec = [](checkpoint::ConfigView& view, const ModelConfig& config) {
             ModelSpec spec = llama_spec(view, config);
             ExpertsParams experts = read_experts(view, spec);
-            experts.names.other_router = experts.names.router;  // beside stacks, in files of Transformers' own names
             name_as_mixtral(experts.names);
             use_experts(spec, experts);
             return spec;
