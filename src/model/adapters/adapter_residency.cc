@@ -47,7 +47,11 @@ AdapterResidency::Room AdapterResidency::make_room(const AdapterVersion& incomin
 void AdapterResidency::add(const AdapterRef& version, AdapterContent content) {
   CHECK(version->adapter == nullptr);
   std::shared_ptr<const Adapter> adapter = std::move(content.adapter);
-  if (version->key.empty()) version->chat = std::move(content.chat);
+  if (version->key.empty()) {
+    version->chat = std::move(content.chat);
+    std::erase_if(met_, [](const auto& one) { return one.expired(); });
+    met_.push_back(version);
+  }
   version->key = adapter->key();
   version->summary = adapter->summary();
   version->bytes = adapter->bytes();
@@ -76,6 +80,16 @@ void AdapterResidency::release(const AdapterRef& version, std::shared_ptr<const 
   --version->uses;
   if (version->uses == 0 && !version->named && version->adapter != nullptr) let_go(version);
   if (version->adapter != adapter) gone_.push_back(std::move(adapter));
+}
+
+AdapterRef AdapterResidency::of_key(const std::string& key) const {
+  for (const AdapterRef& version : versions_) {
+    if (version->key == key) return version;
+  }
+  for (const auto& one : met_) {
+    if (AdapterRef version = one.lock(); version != nullptr && version->key == key) return version;
+  }
+  return nullptr;
 }
 
 void AdapterResidency::let_go(const AdapterRef& version) {

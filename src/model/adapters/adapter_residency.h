@@ -43,6 +43,9 @@ class AdapterResidency {
   // Ends a use(), which had that content.
   void release(const AdapterRef& version, std::shared_ptr<const Adapter> adapter);
 
+  // A version of that content, one in memory if there is any; null: none that lives and was ever in memory.
+  AdapterRef of_key(const std::string& key) const;
+
   // What has left memory since the last call, to be destroyed without a lock.
   [[nodiscard]] std::vector<std::shared_ptr<const Adapter>> take_gone() noexcept { return std::exchange(gone_, {}); }
   bool anything_gone() const noexcept { return !gone_.empty(); }
@@ -59,7 +62,8 @@ class AdapterResidency {
   void let_go(const AdapterRef& version);
 
   const AdapterLimits limits_;
-  std::vector<AdapterRef> versions_;  // in memory
+  std::vector<AdapterRef> versions_;                // in memory
+  std::vector<std::weak_ptr<AdapterVersion>> met_;  // were ever in memory; some have ended
   std::vector<std::shared_ptr<const Adapter>> gone_;
   std::uint64_t clock_ = 0;  // of uses
   std::int64_t loads_ = 0, evictions_ = 0;

@@ -43,13 +43,18 @@ Result<void> AdapterStore::load_pinned(const std::string& name, const std::strin
 void AdapterStore::load(const std::string& name, const std::string& path, const LoadOptions& options, Loaded then) {
   auto inside = directory_.inside(path);
   if (!inside) return then(inside.error());
+  load_files(name, *inside, options, std::move(then));
+}
+
+void AdapterStore::load_files(const std::string& name, const std::string& directory, const LoadOptions& options,
+                              Loaded then) {
   const auto taken = [this, name, options]() -> Result<void> {
     if (options.replace || !names_.contains(name)) return {};
     return make_error(ErrorCode::kInvalidArgument, "lora_name",
                       "an adapter named {} is loaded: load_inplace replaces it", name);
   };
   const auto ask = std::make_shared<Ask>();
-  const auto version = std::make_shared<AdapterVersion>(name, *inside);
+  const auto version = std::make_shared<AdapterVersion>(name, directory);
   version->pinned = options.pinned;
   ask->wanted = {version};
   ask->replaces = options.replace;
@@ -118,9 +123,35 @@ std::shared_ptr<const chat::ChatFormat> AdapterStore::chat(const AdapterRef& ver
   return version->chat;
 }
 
+AdapterRef AdapterStore::of_key(const std::string& key) const {
+  const std::lock_guard lock(mutex_);
+  return residency_.of_key(key);
+}
+
 bool AdapterStore::rejected(const AdapterRef& version) const {
   const std::lock_guard lock(mutex_);
   return std::ranges::any_of(rejected_, [&](const auto& one) { return one.lock() == version; });
+}
+
+std::optional<AdapterStore::Leases> AdapterStore::take_resident(const std::vector<AdapterRef>& wanted, bool counted) {
+  const std::lock_guard lock(mutex_);
+  const bool all = std::ranges::all_of(wanted, [](const AdapterRef& version) { return version->adapter != nullptr; });
+  if (!all || (shared_->waiting && overtaken_ == kOvertakes)) return std::nullopt;
+  if (shared_->waiting) ++overtaken_;
+  if (counted) hits_ += std::ssize(wanted);
+  Leases leases;
+  for (const AdapterRef& version : wanted) leases.push_back(lease(version));
+  return leases;
+}
+
+std::optional<AdapterStore::Leases> AdapterStore::known(const std::vector<AdapterRef>& wanted) const {
+  const std::lock_guard lock(mutex_);
+  Leases known;
+  for (const AdapterRef& version : wanted) {
+    if (version->key.empty()) return std::nullopt;
+    known.push_back({nullptr, version->name, version->generation, version->chat, version->key});
+  }
+  return known;
 }
 
 std::optional<Result<AdapterStore::Leases>> AdapterStore::acquire(std::vector<AdapterRef> wanted, Then then,
@@ -132,7 +163,8 @@ std::optional<Result<AdapterStore::Leases>> AdapterStore::acquire(std::vector<Ad
     version->adapter != nullptr ? ++hits_ : ++misses_;
     all = all && version->adapter != nullptr;
   }
-  if (all && (!shared_->waiting || ++overtaken_ <= kOvertakes)) {
+  if (all && (!shared_->waiting || overtaken_ < kOvertakes)) {
+    if (shared_->waiting) ++overtaken_;
     Leases leases;
     for (const AdapterRef& version : wanted) leases.push_back(lease(version));
     return leases;

@@ -34,6 +34,7 @@ struct AdapterLease {
   std::string name;
   std::int64_t generation = 0;                        // of the name, see AdapterVersion
   std::shared_ptr<const chat::ChatFormat> chat = {};  // of conversations with it alone; null: the model's
+  std::string key = {};                               // of its content
 };
 
 // An adapter as people see it.
@@ -67,7 +68,8 @@ class AdapterStore {
     AdapterLimits limits;
     WhenFull when_full = WhenFull::kQueue;
     WaitingRequests waiting = WaitingRequests::kFinish;
-    std::string directory;  // adapters inside it may come in while requests are served; empty: none
+    std::string directory;   // adapters inside it may come in while requests are served; empty: none
+    bool own_thread = true;  // else its owner reads files: see next_read()
   };
 
   // `env` must outlive the store.
@@ -94,6 +96,8 @@ class AdapterStore {
   // AdapterDirectory::inside() and of `read`; kInvalidArgument naming lora_name where the name is taken;
   // kResourceExhausted as acquire() has it. Nothing has changed then.
   void load(const std::string& name, const std::string& path, const LoadOptions& options, Loaded then);
+  // The same for a directory anywhere.
+  void load_files(const std::string& name, const std::string& directory, const LoadOptions& options, Loaded then);
   // Forgets the name; requests that have the adapter keep it. Those that wait for it go on waiting, or end with
   // kNotFound, as Config says. False: there is none of that name.
   bool remove(const std::string& name);
@@ -105,6 +109,8 @@ class AdapterStore {
   AdapterRef find(const std::string& name);
   // AdapterLease::chat of the version, if it was read already.
   std::shared_ptr<const chat::ChatFormat> chat(const AdapterRef& version) const;
+  // A version of that content that a name stands for or a request keeps; null: none, or none that was read.
+  AdapterRef of_key(const std::string& key) const;
   // Whether the name of a version was removed, and requests for it that have not begun are to end.
   bool rejected(const AdapterRef& version) const;
 
@@ -117,6 +123,19 @@ class AdapterStore {
   // changed since they were first read, or the store has stopped; kNotFound where the name was removed.
   std::optional<Result<Leases>> acquire(
       std::vector<AdapterRef> wanted, Then then, std::function<bool()> abandoned = [] { return false; });
+
+  // Takes the versions now, all of them together; nothing where one is not in memory, or where others wait for room and
+  // were passed too often. `counted`: as hits.
+  std::optional<Leases> take_resident(const std::vector<AdapterRef>& wanted, bool counted = true);
+  // What requests are told of the versions before they have them: leases without `adapter`. Nothing where one was never
+  // read.
+  std::optional<Leases> known(const std::vector<AdapterRef>& wanted) const;
+
+  // For a store without a thread of its own; one thread, and no other function of the store at the same time. The
+  // version whose files are to be read next, for which there is room; null: none now. arrived() must follow with what
+  // was read of it, or the error, and then next_read() again; requests may come and go in between.
+  AdapterRef next_read();
+  void arrived(Result<AdapterContent> content);
 
   std::vector<AdapterCard> list() const;  // with a name, read at least once; sorted by name
   AdapterFigures figures() const;
@@ -154,8 +173,7 @@ class AdapterStore {
 
   void begin(std::shared_ptr<Ask> ask);
   void run();
-  bool serve(Lock& lock);
-  std::optional<Error> bring_in(Lock& lock, Ask& ask, const AdapterRef& version, bool& busy);
+  std::optional<Error> make_room(const Ask& ask, const AdapterVersion& version);
   AdapterContent timed_read(const AdapterVersion& version) const;
   Result<AdapterContent> read(const AdapterVersion& version) const;
   Error no_room(const AdapterVersion& version, AdapterResidency::Room room, bool bytes) const;
@@ -176,6 +194,7 @@ class AdapterStore {
   std::map<std::string, std::int64_t> generations_;
   std::vector<std::weak_ptr<AdapterVersion>> rejected_;
   std::deque<std::shared_ptr<Ask>> asks_;
+  AdapterRef reading_;     // whose files are being read
   int overtaken_ = 0;      // how often it was passed
   bool stopping_ = false;  // for good
   std::int64_t hits_ = 0, misses_ = 0;

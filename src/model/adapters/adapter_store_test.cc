@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "base/env.h"
+#include "model/adapters/adapter_claim.h"
 
 namespace millrace::model {
 namespace {
@@ -325,6 +326,51 @@ TEST_F(AdapterStoreTest, FindsByNameOnlyWhatLiesInside) {
   write("bad", "good");
   EXPECT_EQ(get("bad")[0].generation, 1) << "a failure is not kept";
   fs::remove_all(outside);
+}
+
+TEST_F(AdapterStoreTest, AClaimHoldsNothingBeforeItIsTaken) {
+  make({.count = 1});
+  EXPECT_FALSE(store_->known({store_->find("a")})) << "its files were never read";
+  get("a");
+  const AdapterRef a = store_->find("a");
+  EXPECT_EQ(store_->known({a}).value()[0].key, "content of a");
+  get("b");
+  AdapterClaim claim(store_, {a});
+  EXPECT_EQ(resident(), std::set<std::string>{"b"});
+  EXPECT_FALSE(claim.take(false)) << "it was not asked for";
+  EXPECT_EQ(reads_, 2);
+  std::optional<Answer> taken = claim.take(true);
+  for (; !taken; taken = claim.take(false)) std::this_thread::yield();
+  EXPECT_EQ((**taken)[0].adapter->key(), "content of a");
+  EXPECT_EQ((**taken)[0].generation, 1);
+}
+
+TEST_F(AdapterStoreTest, AClaimThatGoesWithdrawsItsAsk) {
+  make({.count = 1});
+  get("b");
+  auto held = get("a");
+  {
+    AdapterClaim claim(store_, {store_->find("b")});
+    EXPECT_FALSE(claim.take(true));
+  }
+  held.clear();
+  get("c");  // asked for later, so the store has looked at the claim
+  EXPECT_EQ(reads_, 3);
+}
+
+// Requests with adapters in memory pass one that waits as often whether they are claimed or not.
+TEST_F(AdapterStoreTest, ClaimsDoNotPassOneThatWaitsForever) {
+  make({.count = 1});
+  get("b");
+  auto held = get("a");
+  auto waiting = ask({"b"});
+  EXPECT_TRUE(waits(waiting));
+  const AdapterRef a = store_->find("a");
+  int passed = 0;
+  while (passed < 1000 && AdapterClaim(store_, {a}).take(false)) ++passed;
+  EXPECT_EQ(passed, 64);
+  held.clear();
+  EXPECT_EQ(waiting.get().or_throw()[0].adapter->key(), "content of b");
 }
 
 TEST_F(AdapterStoreTest, StopEndsWhatWaits) {

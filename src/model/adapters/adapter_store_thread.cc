@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "base/log.h"
 #include "base/readable_bytes.h"
 #include "base/thread_name.h"
@@ -20,7 +21,7 @@ Error removed_error(const std::string& name) {
 // With the lock.
 void AdapterStore::begin(std::shared_ptr<Ask> ask) {
   asks_.push_back(std::move(ask));
-  if (!thread_.joinable()) {
+  if (config_.own_thread && !thread_.joinable()) {
     shared_->watching = true;
     thread_ = std::thread([this] {
       name_thread("adapters");
@@ -36,75 +37,86 @@ void AdapterStore::run() {
   while (!stopping_) {
     shared_->wake.wait(lock, [this] { return shared_->changed || stopping_; });
     shared_->changed = false;
-    clear_gone(lock);
-    end_withdrawn(lock);
-    while (!stopping_ && !asks_.empty() && serve(lock)) clear_gone(lock);
+    lock.unlock();
+    while (const AdapterRef version = next_read()) arrived(read(*version));
+    lock.lock();
   }
-  while (!asks_.empty()) end(lock, asks_.front(), adapters_stopped());
-  clear_gone(lock);
 }
 
-// Serves the first ask. False where it has to wait for room.
-bool AdapterStore::serve(Lock& lock) {
-  const std::shared_ptr<Ask> ask = asks_.front();
-  shared_->waiting = false;
-  while (ask->taken.size() < ask->wanted.size()) {
+// Serves the asks, the first one first, until files are to be read for it, or it has to wait for room.
+AdapterRef AdapterStore::next_read() {
+  Lock lock(mutex_);
+  CHECK(reading_ == nullptr);
+  clear_gone(lock);
+  end_withdrawn(lock);
+  while (!stopping_ && !asks_.empty()) {
+    const std::shared_ptr<Ask> ask = asks_.front();
+    shared_->waiting = false;
+    if (ask->taken.size() == ask->wanted.size()) {
+      const Result<void> fine = ask->arrived ? ask->arrived() : Result<void>();
+      end(lock, ask, fine ? Result<Leases>(std::exchange(ask->taken, {})) : fine.error());
+      continue;
+    }
     const AdapterRef version = ask->wanted[ask->taken.size()];
     std::optional<Error> error;
-    if (ask->abandoned()) {
+    if (ask->read.adapter == nullptr && ask->abandoned()) {
       error = Error{ErrorCode::kCancelled, "", "the client has left"};
     } else if (ask->withdrawn) {
       error = removed_error(version->name);
-    } else if (version->adapter == nullptr) {
-      error = bring_in(lock, *ask, version, shared_->waiting);
+    } else if (version->adapter != nullptr) {
+      ask->taken.push_back(lease(version));
+      continue;
+    } else {
+      error = make_room(*ask, *version);
+      if (shared_->waiting) break;
     }
-    if (shared_->waiting) return false;
     if (error) {
       end(lock, ask, *std::move(error));
-      return true;
+      continue;
     }
-    ask->taken.push_back(lease(version));
+    if (ask->read.adapter == nullptr) {
+      clear_gone(lock);  // first, so that both are not in memory
+      return reading_ = version;
+    }
+    residency_.add(version, std::exchange(ask->read, {}));
+    if (version->named && version->generation == 0) version->generation = ++generations_[version->name];
+    ask->taken.push_back(lease(version));  // at once: without a name it is nobody's else
   }
-  const Result<void> fine = ask->arrived ? ask->arrived() : Result<void>();
-  end(lock, ask, fine ? Result<Leases>(std::exchange(ask->taken, {})) : fine.error());
-  return true;
+  clear_gone(lock);
+  return nullptr;
 }
 
-// Gets the version's content into memory, or sets `busy`. The lock is free while files are read.
-std::optional<Error> AdapterStore::bring_in(Lock& lock, Ask& ask, const AdapterRef& version, bool& busy) {
-  const auto room = [&](std::size_t bytes) -> std::optional<Error> {
-    const auto found = residency_.make_room(*version, bytes, ask.replaces, ask.wanted);
-    if (found == AdapterResidency::Room::kFree) return std::nullopt;
-    busy = found == AdapterResidency::Room::kBusy && config_.when_full == WhenFull::kQueue;
-    return no_room(*version, found, bytes > 0);
-  };
-  if (ask.read.adapter == nullptr) {
-    if (auto full = room(version->bytes)) return full;
-    clear_gone(lock);  // first, so that both are not in memory
-    const bool again = !version->key.empty();
-    lock.unlock();
-    auto content = read(*version);
-    lock.lock();
-    if (ask.withdrawn) return removed_error(version->name);
-    if (content && again && content->adapter->key() != version->key) {
-      content = make_error(ErrorCode::kUnavailable, "lora_name",
-                           "the files of the adapter {} are no longer those that were loaded: load_inplace takes these",
-                           version->name);
-    } else if (!content && again) {
-      content = make_error(ErrorCode::kUnavailable, "lora_name", "the adapter {} cannot be read again: {}",
-                           version->name, content.error().message);
-    }
-    if (!content) {
-      const auto named = names_.find(version->name);
-      if (!again && named != names_.end() && named->second == version) names_.erase(named);
-      return content.error();
-    }
-    ask.read = *std::move(content);
+// For the version's content, as far as its size is known. Sets `waiting` where there will be room later.
+std::optional<Error> AdapterStore::make_room(const Ask& ask, const AdapterVersion& version) {
+  const std::size_t bytes = ask.read.adapter == nullptr ? version.bytes : ask.read.adapter->bytes();
+  const auto found = residency_.make_room(version, bytes, ask.replaces, ask.wanted);
+  if (found == AdapterResidency::Room::kFree) return std::nullopt;
+  shared_->waiting = found == AdapterResidency::Room::kBusy && config_.when_full == WhenFull::kQueue;
+  return no_room(version, found, bytes > 0);
+}
+
+// For the first ask.
+void AdapterStore::arrived(Result<AdapterContent> content) {
+  Lock lock(mutex_);
+  const AdapterRef version = std::exchange(reading_, nullptr);
+  const std::shared_ptr<Ask> ask = asks_.front();
+  if (ask->withdrawn) return;  // next_read() ends it
+  const bool again = !version->key.empty();
+  if (content && again && content->adapter->key() != version->key) {
+    content = make_error(ErrorCode::kUnavailable, "lora_name",
+                         "the files of the adapter {} are no longer those that were loaded: load_inplace takes these",
+                         version->name);
+  } else if (!content && again) {
+    content = make_error(ErrorCode::kUnavailable, "lora_name", "the adapter {} cannot be read again: {}", version->name,
+                         content.error().message);
   }
-  if (auto full = room(ask.read.adapter->bytes())) return full;
-  residency_.add(version, std::exchange(ask.read, {}));
-  if (version->named && version->generation == 0) version->generation = ++generations_[version->name];
-  return std::nullopt;
+  if (content) {
+    ask->read = *std::move(content);
+    return;
+  }
+  const auto named = names_.find(version->name);
+  if (!again && named != names_.end() && named->second == version) names_.erase(named);
+  end(lock, ask, content.error());
 }
 
 AdapterContent AdapterStore::timed_read(const AdapterVersion& version) const {
@@ -192,7 +204,8 @@ AdapterLease AdapterStore::lease(const AdapterRef& version) {
   auto end = [shared = shared_, version, content = version->adapter](const Adapter*) mutable {
     shared->release(version, std::move(content));
   };
-  return {std::shared_ptr<const Adapter>(adapter, std::move(end)), version->name, version->generation, version->chat};
+  return {std::shared_ptr<const Adapter>(adapter, std::move(end)), version->name, version->generation, version->chat,
+          version->key};
 }
 
 void AdapterStore::Shared::release(const AdapterRef& version, std::shared_ptr<const Adapter> adapter) {
@@ -213,6 +226,9 @@ void AdapterStore::stop() {
   }
   shared_->wake.notify_all();
   if (thread_.joinable()) thread_.join();
+  Lock lock(mutex_);
+  while (!asks_.empty()) end(lock, asks_.front(), adapters_stopped());
+  clear_gone(lock);
 }
 
 }  // namespace millrace::model
