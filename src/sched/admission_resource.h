@@ -31,6 +31,9 @@ class AdmissionResource {
   // Why the sequence could not be admitted even alone: kResourceExhausted naming the field, the need and the limit.
   virtual std::optional<Error> never_fits(const Sequence&) const { return std::nullopt; }
 
+  // Whether the sequence waits for something that no other sequence of the queue or the batch is asked to give up: it
+  // is left out of this step's line, and those behind it are admitted as if it were not there. Constant within a step.
+  virtual bool awaited(const Sequence&) const { return false; }
   // Sets the account to what the draft's members take. False: no waiting sequence fits in this step, whatever it needs
   // and whichever sequence is preempted for it.
   virtual bool begin(const PlanDraft& draft) = 0;

@@ -58,6 +58,24 @@ void Scheduler::plan(const PolicyView& view, StepPlan& plan) const {
   for (Sequence* sequence : rejected_) plan.rejected.push_back({sequence, *never_fits(*sequence)});
 }
 
+std::vector<Sequence*> Scheduler::first_in_line(const PolicyView& view, std::size_t limit) const {
+  const PolicyView whole = complete(view);
+  std::vector<Place> line;
+  for (Sequence* sequence : waiting()) {
+    if (!sequence->paused) line.push_back(place_of(*sequence, policy_->rank(*sequence, whole)));
+  }
+  const auto overdue = [&](const Place& place) { return place.sequence->bypassed >= config_.max_bypassed; };
+  const auto before = [&](const Place& a, const Place& b) {
+    if (overdue(a) != overdue(b)) return overdue(a);
+    return overdue(a) ? arrived_before(*a.sequence, *b.sequence) : goes_before(a, b);
+  };
+  const auto end = line.begin() + static_cast<std::ptrdiff_t>(std::min(limit, line.size()));
+  std::partial_sort(line.begin(), end, line.end(), before);
+  std::vector<Sequence*> first;
+  for (auto place = line.begin(); place != end; ++place) first.push_back(place->sequence);
+  return first;
+}
+
 std::optional<TimePoint> Scheduler::next_change() const {
   if (config_.batching == BatchingMode::kContinuous || !running_.empty() || waiting().empty()) return std::nullopt;
   const TimePoint since = config_.batching == BatchingMode::kDynamic ? waiting().front()->arrival : last_arrival_;

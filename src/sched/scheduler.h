@@ -53,6 +53,10 @@ class Scheduler {
   // Takes the sequence out of all queues. Its in_flight must be 0.
   void remove(Sequence& sequence);
 
+  // The first waiting sequences in the order in which admission tries them, at most `limit`; without those whose
+  // readers are slow. O(n log limit) in the waiting ones.
+  std::vector<Sequence*> first_in_line(const PolicyView& view, std::size_t limit) const;
+
   std::span<Sequence* const> waiting() const noexcept { return waiting_.by_arrival(); }  // by arrival
   std::span<Sequence* const> running() const noexcept { return running_; }               // by arrival
   std::int64_t waiting_tokens() const noexcept { return waiting_.tokens(); }             // tokens not yet computed

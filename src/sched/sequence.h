@@ -66,6 +66,8 @@ struct Sequence {
   bool paused = false;  // its reader is slow: takes part in no step, and is the first to lose its pages and slot
   // Has nothing to compute until other sequences have computed: may be preempted even if it is the oldest.
   bool blocked = false;
+  // Its adapters may leave memory, or are not there yet: it waits for them, and holds back no other.
+  bool adapters_missing = false;
   int in_flight = 0;           // steps that it takes part in and that are launched but not committed
   std::int64_t scheduled = 0;  // tokens computed or being computed; == computed when in_flight == 0
   // Tokens after `tokens` that launched steps sample, and that further steps may go on from before they are known here

@@ -70,6 +70,30 @@ bool StepAdmission::open_to(const PlanDraft& draft, const Place& place) const {
   return std::ranges::all_of(resources_, [&](auto& resource) { return resource->open_to(draft, place); });
 }
 
+bool StepAdmission::awaited(const Sequence& sequence) const {
+  return std::ranges::any_of(resources_, [&](auto& resource) { return resource->awaited(sequence); });
+}
+
+// Whether admitting the sequence bypasses none of those that arrived earlier and keep waiting more than max_bypassed
+// times. O(1) where none was bypassed that often, else O(n) in those that arrived earlier.
+bool StepAdmission::may_pass(const PlanDraft& draft, const Sequence& sequence) const {
+  const auto joined = static_cast<std::int32_t>(draft.plan->admitted.size());
+  const std::int32_t max_bypassed = draft.config.max_bypassed;
+  if (draft.input->waiting.max_bypassed() + joined < max_bypassed) return true;
+  for (const Sequence* earlier : draft.input->waiting.by_arrival()) {
+    if (!arrived_before(*earlier, sequence)) return true;
+    if (earlier->paused || awaited(*earlier)) continue;
+    std::int32_t bypassed = earlier->bypassed;
+    bool joins = false;
+    for (const Admission& admission : draft.plan->admitted) {
+      joins = joins || admission.sequence == earlier;
+      bypassed += arrived_before(*earlier, *admission.sequence) ? 1 : 0;
+    }
+    if (!joins && bypassed >= max_bypassed) return false;
+  }
+  return true;
+}
+
 const AdmissionResource* StepAdmission::lacking(const PlanDraft& draft, const JoiningSequence& joining) {
   const auto found = std::ranges::find_if(resources_, [&](auto& resource) { return !resource->fits(draft, joining); });
   return found == resources_.end() ? nullptr : found->get();
@@ -84,6 +108,7 @@ void StepAdmission::admit(PlanDraft& draft) {
   for (int failed = 0; failed <= kLookPast;) {
     Sequence* sequence = line_.next(draft, place);
     if (sequence == nullptr || !open_to(draft, place)) break;
+    if (awaited(*sequence)) continue;
     if (!may_pass(draft, *sequence) || !try_to_admit(draft, place)) ++failed;
   }
   if (draft.nobody_runs()) admit_anyone(draft);
@@ -96,6 +121,7 @@ void StepAdmission::admit_anyone(PlanDraft& draft) {
   Place place;
   bool wanted = false;
   while (line_.next(draft, place) != nullptr) {
+    if (awaited(*place.sequence)) continue;
     if (try_to_admit(draft, place)) return;
     wanted = true;
   }

@@ -27,6 +27,8 @@ class StepAdmission {
  private:
   bool begin(const PlanDraft& draft);
   bool open_to(const PlanDraft& draft, const Place& place) const;
+  bool awaited(const Sequence& sequence) const;
+  bool may_pass(const PlanDraft& draft, const Sequence& sequence) const;
   // The first resource that the sequence does not fit; null where it fits all.
   const AdmissionResource* lacking(const PlanDraft& draft, const JoiningSequence& joining);
   void admit_anyone(PlanDraft& draft);

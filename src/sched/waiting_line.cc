@@ -67,22 +67,4 @@ Sequence* WaitingLine::next(const PlanDraft& draft, Place& place) {
   }
 }
 
-bool may_pass(const PlanDraft& draft, const Sequence& sequence) {
-  const auto joined = static_cast<std::int32_t>(draft.plan->admitted.size());
-  const std::int32_t max_bypassed = draft.config.max_bypassed;
-  if (draft.input->waiting.max_bypassed() + joined < max_bypassed) return true;
-  for (const Sequence* earlier : draft.input->waiting.by_arrival()) {
-    if (!arrived_before(*earlier, sequence)) return true;
-    if (earlier->paused) continue;
-    std::int32_t bypassed = earlier->bypassed;
-    bool joins = false;
-    for (const Admission& admission : draft.plan->admitted) {
-      joins = joins || admission.sequence == earlier;
-      bypassed += arrived_before(*earlier, *admission.sequence) ? 1 : 0;
-    }
-    if (!joins && bypassed >= max_bypassed) return false;
-  }
-  return true;
-}
-
 }  // namespace millrace::sched

@@ -25,8 +25,4 @@ class WaitingLine {
   std::size_t next_overdue_ = 0, next_place_ = 0;
 };
 
-// Whether admitting the sequence bypasses none of those that arrived earlier and keep waiting more than max_bypassed
-// times. O(1) where none was bypassed that often, else O(n) in those that arrived earlier.
-bool may_pass(const PlanDraft& draft, const Sequence& sequence);
-
 }  // namespace millrace::sched

@@ -64,7 +64,7 @@ TEST(Resources, AreNamedAndAskedInAnOrder) {
     EXPECT_TRUE(names.insert(kind.name).second) << kind.name;
     EXPECT_TRUE(orders.insert(kind.order).second) << kind.name;
   }
-  for (const char* name : {"sequence-slots", "batch-tokens", "pages", "window-growth", "predicted-peak"}) {
+  for (const char* name : {"sequence-slots", "batch-tokens", "pages", "window-growth", "predicted-peak", "adapters"}) {
     EXPECT_TRUE(names.contains(name)) << name;
   }
 }
@@ -133,6 +133,33 @@ TEST(Resources, AVainPreemptionIsTakenBack) {
       {.id = 3, .prompt = 90, .answer = 10, .priority = 5, .tenant = kLimitedTenant});         // pages are short for it
   world.submit({.id = 4, .prompt = 4, .answer = 1, .priority = 7, .tenant = kLimitedTenant});  // and the seats for it
   for (int step = 0; step < 3; ++step) EXPECT_EQ(to_text(world.step()), "1:1 2:1");
+}
+
+TEST(Resources, ThoseWithoutTheirAdaptersHoldBackNobody) {
+  World world({.scheduling = {.max_sequences = 2, .max_bypassed = 3}, .policy = "fcfs"});
+  for (SequenceId id = 1; id <= 12; ++id) world.submit({.id = id}).adapters_missing = true;
+  EXPECT_TRUE(world.launch().empty());
+  for (SequenceId id = 20; id < 30; ++id) world.submit({.id = id});
+  for (int step = 0; step < 50 && world.live() > 12; ++step) world.step();
+  EXPECT_EQ(world.live(), 12u);
+  EXPECT_EQ(world.scheduler().first_in_line(world.view(), 2), (std::vector{&world.at(1), &world.at(2)}));
+  world.at(12).adapters_missing = false;
+  world.submit({.id = 40});
+  EXPECT_EQ(to_text(world.launch()), "12:16 40:16 +12 +40");
+}
+
+// Passed too often, it is the first to get its adapters, whatever the policy says of others.
+TEST(Resources, ThoseWithoutTheirAdaptersComeToTheFrontOfTheLine) {
+  World world({.scheduling = {.max_sequences = 1, .max_bypassed = 3}, .policy = "priority"});
+  world.submit({.id = 1, .priority = 9}).adapters_missing = true;
+  world.submit({.id = 2, .priority = 1}).adapters_missing = true;
+  EXPECT_EQ(world.scheduler().first_in_line(world.view(), 1).front()->id, 2u);
+  for (SequenceId id = 3; id < 6; ++id) {
+    world.submit({.id = id});
+    while (world.live() > 2) world.step();
+  }
+  world.submit({.id = 7, .priority = 0});
+  EXPECT_EQ(world.scheduler().first_in_line(world.view(), 3), (std::vector{&world.at(1), &world.at(2), &world.at(7)}));
 }
 
 }  // namespace
