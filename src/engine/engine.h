@@ -21,8 +21,8 @@ namespace millrace::engine {
 
 // Computes the answers of many requests together. Each gets the tokens that it would get alone (docs/architecture.md,
 // law 3). One thread calls it; EngineThread makes an engine available to all threads. It is a facade over parts, each
-// in its file: Intake, StepLoop, RowSampler, BeamGroups, Preemptor, Endings, SequenceTransfer, TimeAccounting,
-// StepReporter. They share one EngineState.
+// in its file: Intake, StepLoop, RowSampler, BeamGroups, Preemptor, AdapterSeats, Endings, SequenceTransfer,
+// TimeAccounting, StepReporter. They share one EngineState.
 class Engine {
  public:
   // `env` and `disk` (null: none) must outlive the engine. kInvalidArgument if the policy or an option of it is

@@ -51,6 +51,13 @@ kv::PrefixScope EngineState::scope_of(const Request& request, RequestId id, cons
   return scope;
 }
 
+void EngineState::set_adapters(ActiveSequence& sequence, const Request& request,
+                               const Sessions::Session* session) const {
+  const std::vector<UsedAdapter> used = used_adapters(request.adapters, sequence.tokens);
+  sequence.adapters = step_adapters(used);
+  sequence.scope = scope_of(request, sequence.request, session, sequence.max_total, used);
+}
+
 void EngineState::jump_forward() {
   if (speculation || !config.jump_forward || executor->depth() > 1) return;
   speculation = std::make_unique<Speculation>(*executor, SpeculationConfig{});

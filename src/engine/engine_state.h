@@ -38,6 +38,7 @@ struct EngineState {
   RequestTable requests;
   EngineCounters counters;
   std::vector<backend::KvOverflow> kv_overflows;  // of the last steps, for the errors of requests
+  bool adapters_missing = false;                  // a waiting sequence may lack its adapters
   TimePoint step_end{};                           // of the step being committed: its tokens came then
   std::uint64_t next_id;
 
@@ -50,6 +51,9 @@ struct EngineState {
   // Of a request that may grow to `max_total` tokens.
   kv::PrefixScope scope_of(const Request& request, RequestId id, const Sessions::Session* session,
                            std::int64_t max_total, const std::vector<UsedAdapter>& adapters) const;
+  // Sets what steps and pages know of the request's adapters, which are all there. The sequence has its prompt, and
+  // nothing after it.
+  void set_adapters(ActiveSequence& sequence, const Request& request, const Sessions::Session* session) const;
   // What its grammar leaves no choice about is drafted, where nothing else is.
   void jump_forward();
   kv::PageOrigin origin() const;  // of its pages

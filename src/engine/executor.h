@@ -9,6 +9,7 @@
 #include "draft/drafter.h"
 #include "engine/step_input.h"
 #include "kv/page_device.h"
+#include "model/adapters/adapter_claim.h"
 
 namespace millrace::engine {
 
@@ -35,6 +36,10 @@ class Executor {
 
   // The adapter that steps find for a request: its own, or another one of the same key. Null: it has none.
   virtual std::shared_ptr<const model::Adapter> adapter(const AdapterUse&) const { return nullptr; }
+
+  // A claim on the adapters with those keys, for a request that waits. Null: it has not all of them, or they are there
+  // for good.
+  virtual std::unique_ptr<model::AdapterClaim> claim(const std::vector<AdapterUse>&) const { return nullptr; }
 
   // Launches that may be outstanding. The pages of a launched step stay as they are until it is waited for. Where it is
   // more than 1, the executor samples rows and feeds the tokens to later steps (StepInput::Sampled, Fed), so that an

@@ -24,6 +24,9 @@ class ForwardingExecutor : public Executor {
   void set_drafter(std::unique_ptr<draft::Drafter> drafter) override { inner_->set_drafter(std::move(drafter)); }
   draft::Drafter* drafter() noexcept override { return inner_->drafter(); }
   std::shared_ptr<const model::Adapter> adapter(const AdapterUse& use) const override { return inner_->adapter(use); }
+  std::unique_ptr<model::AdapterClaim> claim(const std::vector<AdapterUse>& adapters) const override {
+    return inner_->claim(adapters);
+  }
   int depth() const noexcept override { return inner_->depth(); }
   void launch(StepInput input) override { inner_->launch(std::move(input)); }
   void run_exclusive(const std::function<void()>& work) override { inner_->run_exclusive(work); }

@@ -39,9 +39,18 @@ void Intake::set_prompt(ActiveSequence& first, Request& request, const Sessions:
   }
 }
 
+// Null: it has its adapters, or they must be there. Pages of a session are of its adapters from the start.
+std::unique_ptr<model::AdapterClaim> Intake::claim_of(const Request& request) const {
+  const bool all = std::ranges::all_of(request.adapters, [](const AdapterUse& use) { return use.adapter != nullptr; });
+  return all || request.session ? nullptr : state_.executor->claim(request.adapters);
+}
+
 Result<RequestId> Intake::submit(Request request, std::shared_ptr<grammar::CompiledGrammar> compiled) {
   if (auto valid = check_request(request, state_); !valid) return valid.error();
-  if (auto found = find_adapters(request.adapters, *state_.executor); !found) return found.error();
+  auto claim = claim_of(request);
+  if (claim == nullptr) {
+    if (auto found = find_adapters(request.adapters, *state_.executor); !found) return found.error();
+  }
   const RequestId id = state_.next_id;
   std::optional<grammar::Matcher> grammar;
   if (compiled != nullptr) grammar.emplace(std::move(compiled));
@@ -51,14 +60,14 @@ Result<RequestId> Intake::submit(Request request, std::shared_ptr<grammar::Compi
   Sessions::Session* session = request.session ? state_.sessions.find(*request.session) : nullptr;
   set_scheduling(first, request, state_.executor->depth());
   set_prompt(first, request, session);
-  const std::vector<UsedAdapter> adapters = used_adapters(request.adapters, first.tokens);
-  first.adapters = step_adapters(adapters);
   first.arrival = first.stats.arrival = first.account.mark = state_.env.now();
   if (request.timeout_ms) {
     first.deadline = first.arrival + std::chrono::duration_cast<Clock::duration>(
                                          std::chrono::duration<double, std::milli>(*request.timeout_ms));
   }
-  first.scope = state_.scope_of(request, id, session, first.max_total, adapters);
+  if (claim == nullptr) state_.set_adapters(first, request, session);
+  first.adapters_missing = claim != nullptr;
+  state_.adapters_missing = state_.adapters_missing || claim != nullptr;
   if (session != nullptr) {
     first.scheduled = first.computed =
         state_.sessions.lease(*session, first.tokens, first.scope, first.blocks, first.swapped);
@@ -68,6 +77,7 @@ Result<RequestId> Intake::submit(Request request, std::shared_ptr<grammar::Compi
   flight.answers.resize(flight.beams ? 1 : static_cast<std::size_t>(request.n));
   flight.answers[0] = std::move(sequence);
   flight.request = std::move(request);
+  flight.adapter_claim = std::move(claim);
   state_.requests.add(id, std::move(flight));
   state_.scheduler.add(first, state_.view());
   ++state_.counters.requests;

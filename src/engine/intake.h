@@ -18,6 +18,7 @@ class Intake {
   Result<RequestId> submit(Request request, std::shared_ptr<grammar::CompiledGrammar> grammar);
 
  private:
+  std::unique_ptr<model::AdapterClaim> claim_of(const Request& request) const;
   void set_prompt(ActiveSequence& first, Request& request, const Sessions::Session* session);
 
   EngineState& state_;

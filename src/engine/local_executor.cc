@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "engine/step_sink.h"
+#include "engine/used_adapters.h"
 #include "kv/paged_cache.h"
 
 namespace millrace::engine {
@@ -73,6 +74,10 @@ StepResult LocalExecutor::run(StepInput step) {
   result.experts = model_.expert_use();
   result.kv_overflows = backend_.take_kv_overflows();
   return result;
+}
+
+std::unique_ptr<model::AdapterClaim> LocalExecutor::claim(const std::vector<AdapterUse>& adapters) const {
+  return store_of_adapters_ == nullptr ? nullptr : claim_adapters(store_of_adapters_, adapters);
 }
 
 std::shared_ptr<const model::Adapter> LocalExecutor::adapter(const AdapterUse& use) const {

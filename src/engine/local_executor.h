@@ -26,7 +26,13 @@ class LocalExecutor final : public Executor {
 
   // The adapters that rows of steps name; null, and at first: none.
   void set_adapters(std::shared_ptr<const model::LoraSet> adapters) { adapters_ = std::move(adapters); }
+  // The same, of a store, which brings them in for requests that wait.
+  void set_adapters(std::shared_ptr<model::AdapterStore> store) {
+    adapters_ = store->set();
+    store_of_adapters_ = std::move(store);
+  }
   std::shared_ptr<const model::Adapter> adapter(const AdapterUse& use) const override;
+  std::unique_ptr<model::AdapterClaim> claim(const std::vector<AdapterUse>& adapters) const override;
 
   // The memory behind the pages, which has a thread of its own where it is asked to follow their use.
   kv::BackedPages& memory() noexcept { return backed_; }
@@ -76,6 +82,7 @@ class LocalExecutor final : public Executor {
   std::deque<StepInput> launched_;
   FedTokens fed_;
   std::shared_ptr<const model::LoraSet> adapters_;
+  std::shared_ptr<model::AdapterStore> store_of_adapters_;  // null: they are there for good
 };
 
 }  // namespace millrace::engine

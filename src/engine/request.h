@@ -38,7 +38,7 @@ inline constexpr std::size_t kMaxAdapters = 4;  // limit of adapters of a reques
 struct AdapterUse {
   std::string key;                                // model::Adapter::key()
   float scale = 1.0f;                             // factor of what it adds
-  std::shared_ptr<const model::Adapter> adapter;  // null: the engine has to find it by its key
+  std::shared_ptr<const model::Adapter> adapter;  // null: the engine gets it by its key
 };
 // How an embedding is made of the final norm's outputs: that of the last token, or the mean over all tokens.
 enum class Pooling { kLast, kMean };

@@ -9,6 +9,7 @@
 
 #include "engine/active_sequence.h"
 #include "engine/beam_run.h"
+#include "model/adapters/adapter_claim.h"
 
 namespace millrace::engine {
 
@@ -16,6 +17,7 @@ namespace millrace::engine {
 struct RequestState {
   Request request;                                       // without `tokens`, which its sequences have
   std::vector<std::unique_ptr<ActiveSequence>> answers;  // [n]; null if ended, or before the prompt is computed
+  std::unique_ptr<model::AdapterClaim> adapter_claim;    // set until its adapters are in memory, see AdapterSeats
   int live = 0;                                          // answers that have not ended
   bool cancelled = false;
   std::optional<TimePoint> deadline;

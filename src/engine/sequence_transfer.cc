@@ -192,6 +192,9 @@ Result<SequenceSnapshot> SequenceTransfer::export_sequence(RequestId id, std::ve
   if (flight == nullptr || flight->cancelled) {
     return make_error(ErrorCode::kNotFound, "request", "no request {} is in flight", id);
   }
+  if (flight->adapter_claim != nullptr) {
+    return make_error(ErrorCode::kUnavailable, "request", "request {} waits for its adapters", id);
+  }
   SequenceSnapshot out{.origin = state_.origin(),
                        .companion = state_.cache.companion(),
                        .exported = state_.env.now(),

@@ -244,7 +244,7 @@ TEST_F(BadSnapshotTest, BytesThatAreNoneSaySo) {
             fmt::format("the snapshot is truncated: {} of {} bytes are there", bytes.size() - 42, bytes.size() - 32));
   auto changed = bytes;
   changed[8] = std::byte{9};
-  EXPECT_EQ(unread(changed), "the snapshot is of version 9: this build has version 6");
+  EXPECT_EQ(unread(changed), "the snapshot is of version 9: this build has version 7");
   changed = bytes;
   changed[100] ^= std::byte{1};
   EXPECT_EQ(unread(changed), "the snapshot is damaged: its checksum is another one");

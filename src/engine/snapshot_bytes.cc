@@ -10,7 +10,7 @@
 namespace millrace::engine {
 namespace {
 
-constexpr std::uint32_t kSnapshotVersion = 6;  // goes up with every change of snapshot_fields.h
+constexpr std::uint32_t kSnapshotVersion = 7;  // goes up with every change of snapshot_fields.h
 
 struct Head {
   std::array<char, 8> magic;

@@ -161,8 +161,8 @@ void visit_fields(Archive& a, RequestStats& v) {
 }
 template <typename Archive>
 void visit_fields(Archive& a, TimeSpent& v) {
-  a(v.queue_ms, v.prefill_ms, v.prefill_shared_ms, v.stalled_ms, v.decode_ms, v.decode_batch_ms, v.decode_prefill_ms,
-    v.preempted_ms, v.recompute_ms, v.paused_ms, v.steps, v.recomputed_tokens, v.decode_read_bytes,
+  a(v.queue_ms, v.adapters_ms, v.prefill_ms, v.prefill_shared_ms, v.stalled_ms, v.decode_ms, v.decode_batch_ms,
+    v.decode_prefill_ms, v.preempted_ms, v.recompute_ms, v.paused_ms, v.steps, v.recomputed_tokens, v.decode_read_bytes,
     v.prefill_operations, v.decode_experts);
 }
 template <typename Archive>

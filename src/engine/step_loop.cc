@@ -53,7 +53,7 @@ bool StepLoop::starves(const sched::Sequence& s) const {
   const std::int32_t pages = state_.cache.needed(s.blocks, s.computed, length);
   kv::PageCount needed{.pages = pages};
   if (const kv::WindowPages* window = state_.cache.window()) needed.window = std::min(pages, window->span());
-  return !s.paused && !needed.fits_in(state_.cache.room());
+  return !s.paused && !s.adapters_missing && !needed.fits_in(state_.cache.room());
 }
 
 // The plan; idle sessions give up their pages, the one used longest ago first, before anybody is preempted or kept
@@ -110,6 +110,7 @@ bool StepLoop::launch(std::vector<Output>& outputs) {
   const sched::PolicyView now = state_.view();
   for (sched::Sequence* sequence : state_.scheduler.running()) sequence->blocks.release_behind(sequence->computed);
   beams_.park_scored();
+  if (state_.adapters_missing) seats_.take(now, outputs);
   double drafting_ms = 0.0;
   if (state_.speculation) {
     draft(now);

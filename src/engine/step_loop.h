@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "engine/adapter_seats.h"
 #include "engine/beam_groups.h"
 #include "engine/endings.h"
 #include "engine/engine_state.h"
@@ -64,6 +65,7 @@ class StepLoop {
   BeamGroups beams_{state_, accounting_, reporter_, endings_};
   RowSampler sampler_{state_, reporter_, endings_, beams_};
   Preemptor preemptor_{state_, accounting_};
+  AdapterSeats seats_{state_, accounting_, endings_};
   std::deque<LaunchedStep> launched_;
   std::uint64_t launches_ = 0;  // so far
   bool after_pause_ = true;     // the last step() computed nothing

@@ -18,7 +18,7 @@ void spend_outside(ActiveSequence& sequence, TimePoint until) {
   } else if (account.preempted) {
     spent.preempted_ms += ms;
   } else if (sequence.state == sched::SequenceState::kWaiting) {
-    spent.queue_ms += ms;
+    (sequence.adapters_missing ? spent.adapters_ms : spent.queue_ms) += ms;
   } else {
     spent.stalled_ms += ms;
   }

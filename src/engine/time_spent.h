@@ -12,6 +12,7 @@ namespace millrace::engine {
 // measured time of the step.
 struct TimeSpent {
   double queue_ms = 0.0;           // waiting for admission
+  double adapters_ms = 0.0;        // of that wait, until its adapters were in memory; not in queue_ms
   double prefill_ms = 0.0;         // computing the prompt, as if alone
   double prefill_shared_ms = 0.0;  // added to those steps by tokens of other answers
   double stalled_ms = 0.0;         // admitted, but steps did not include it
@@ -32,8 +33,8 @@ struct TimeSpent {
   double decode_steps_ms() const noexcept { return decode_ms + decode_batch_ms + decode_prefill_ms; }
   double prefill_steps_ms() const noexcept { return prefill_ms + prefill_shared_ms + recompute_ms; }
   double total_ms() const noexcept {
-    return queue_ms + prefill_ms + prefill_shared_ms + stalled_ms + decode_ms + decode_batch_ms + decode_prefill_ms +
-           preempted_ms + recompute_ms + paused_ms;
+    return queue_ms + adapters_ms + prefill_ms + prefill_shared_ms + stalled_ms + decode_ms + decode_batch_ms +
+           decode_prefill_ms + preempted_ms + recompute_ms + paused_ms;
   }
 };
 

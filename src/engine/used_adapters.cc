@@ -10,6 +10,16 @@
 
 namespace millrace::engine {
 
+std::unique_ptr<model::AdapterClaim> claim_adapters(const std::shared_ptr<model::AdapterStore>& store,
+                                                    const std::vector<AdapterUse>& adapters) {
+  std::vector<model::AdapterRef> wanted;
+  for (const AdapterUse& use : adapters) {
+    wanted.push_back(store->of_key(use.key));
+    if (wanted.back() == nullptr) return nullptr;
+  }
+  return std::make_unique<model::AdapterClaim>(store, std::move(wanted));
+}
+
 Result<void> find_adapters(std::vector<AdapterUse>& adapters, const Executor& executor) {
   for (AdapterUse& use : adapters) {
     use.adapter = executor.adapter(use);

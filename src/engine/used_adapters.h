@@ -17,6 +17,10 @@ struct UsedAdapter {
   std::int64_t first = 0;
 };
 
+// A claim on the adapters of these keys. Null: the store has not all of them.
+std::unique_ptr<model::AdapterClaim> claim_adapters(const std::shared_ptr<model::AdapterStore>& store,
+                                                    const std::vector<AdapterUse>& adapters);
+
 // Finds the adapters of a request that came by their keys alone. kNotFound naming lora.
 Result<void> find_adapters(std::vector<AdapterUse>& adapters, const Executor& executor);
 

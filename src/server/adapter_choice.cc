@@ -56,7 +56,7 @@ Result<AdapterChoice> choose_adapters(const HostedModel& model, const Generation
 std::vector<engine::AdapterUse> uses_of(const AdapterChoice& choice, const model::AdapterStore::Leases& leases) {
   std::vector<engine::AdapterUse> uses;
   for (std::size_t i = 0; i < leases.size(); ++i) {
-    uses.push_back({.key = leases[i].adapter->key(), .scale = choice.scales[i], .adapter = leases[i].adapter});
+    uses.push_back({.key = leases[i].key, .scale = choice.scales[i], .adapter = leases[i].adapter});
   }
   return uses;
 }
@@ -67,6 +67,10 @@ std::string generations_of(const model::AdapterStore::Leases& leases) {
     list += (list.empty() ? "" : ", ") + std::to_string(lease.generation);
   }
   return list;
+}
+
+bool is_adapter_error(const Error& error) noexcept {
+  return error.param == "lora_name" || error.param == "max-loras" || error.param == "lora-memory";
 }
 
 ApiError adapter_error(const AdapterChoice& choice, const Error& error) {

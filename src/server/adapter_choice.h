@@ -34,6 +34,8 @@ Result<AdapterChoice> choose_adapters(const HostedModel& model, const Generation
 std::vector<engine::AdapterUse> uses_of(const AdapterChoice& choice, const model::AdapterStore::Leases& leases);
 // "2" or "2, 1": the generations of their names, as the header x-lora-generation has them.
 std::string generations_of(const model::AdapterStore::Leases& leases);
+// Whether an error that the engine ended a request with came from the store.
+bool is_adapter_error(const Error& error) noexcept;
 // An error of the store as clients get it: 409 where there is no room, or files have changed. Names no directory.
 ApiError adapter_error(const AdapterChoice& choice, const Error& error);
 

@@ -63,7 +63,8 @@ class Collector {
   void take(std::size_t prompt, engine::Output output, Step step) {
     using enum engine::FinishReason;
     if (output.finish == kError || output.finish == kTimeout || output.finish == kCancelled) {
-      error_ = error_of(output);
+      const bool of_adapter = output.error && is_adapter_error(*output.error);
+      error_ = of_adapter ? adapter_error(job_->adapters, *output.error) : error_of(output);
       return;
     }
     Answer& answer = answers_[prompt * made_ + static_cast<std::size_t>(output.choice)];

@@ -29,7 +29,7 @@ void submit(const std::shared_ptr<Job>& job) {
   if (job->abandoned) job->cancel_all();
 }
 
-// With its model and adapters.
+// With its model and adapters, or what is known of them: the engine gets them when its turn comes.
 void prepare_requests(const std::shared_ptr<Job>& job, const model::AdapterStore::Leases& leases) {
   if (job->abandoned) return;
   GenerationTask& task = job->task;
@@ -81,6 +81,10 @@ void prepare(const std::shared_ptr<Job>& job, std::shared_ptr<HostedModel> model
   task.adapter = job->adapters.name;
   if (job->adapters.wanted.empty()) return prepare_requests(job, {});
   job->unloading.emplace(job->server.adapter_removals, job->wake);
+  if (const auto known = job->model->adapters->known(job->adapters.wanted); known && !task.session) {
+    return prepare_requests(job, *known);
+  }
+  // Prompts depend on what is in an adapter's files, and a session on what its request computes with.
   using Leases = Result<model::AdapterStore::Leases>;
   const auto go_on = [](const std::shared_ptr<Job>& with, const Leases& leases) {
     leases ? prepare_requests(with, *leases) : with->fail(adapter_error(with->adapters, leases.error()));

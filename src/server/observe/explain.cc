@@ -42,6 +42,10 @@ constexpr std::array kCauses = {
               [](const RequestStats&, const TimeSpent&) -> std::string {
                 return "it waited for a place: all sequences or all pages of the KV cache were taken";
               }},
+    CauseKind{"adapter", &TimeSpent::adapters_ms,
+              [](const RequestStats&, const TimeSpent&) -> std::string {
+                return "its adapter was not in memory: it was read, or waited until requests left others";
+              }},
     CauseKind{"prefill", &TimeSpent::prefill_ms, &prefill_sentence},
     CauseKind{"prefill_shared", &TimeSpent::prefill_shared_ms,
               [](const RequestStats&, const TimeSpent&) -> std::string {
