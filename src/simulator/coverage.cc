@@ -59,7 +59,14 @@ constexpr std::array<std::string_view, kEvents> kNames = {"answered",
                                                           "moved_several_answers",
                                                           "session_moved",
                                                           "move_rejected_full",
-                                                          "bad_snapshot_rejected"};
+                                                          "bad_snapshot_rejected",
+                                                          "adapter_loaded",
+                                                          "adapter_replaced",
+                                                          "adapter_removed",
+                                                          "adapter_evicted",
+                                                          "adapter_awaited",
+                                                          "adapter_refused",
+                                                          "adapter_answered"};
 
 }  // namespace
 

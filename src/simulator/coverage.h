@@ -66,6 +66,13 @@ enum class Event : std::size_t {
   kSessionMoved,
   kMoveRejectedFull,
   kBadSnapshotRejected,
+  kAdapterLoaded,
+  kAdapterReplaced,
+  kAdapterRemoved,
+  kAdapterEvicted,
+  kAdapterAwaited,
+  kAdapterRefused,
+  kAdapterAnswered,
   kCount
 };
 inline constexpr std::size_t kEvents = static_cast<std::size_t>(Event::kCount);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <new>
@@ -10,6 +11,7 @@
 #include "base/check.h"
 #include "base/counter_rng.h"
 #include "engine/step_sink.h"
+#include "engine/used_adapters.h"
 
 namespace millrace::simulator {
 namespace {
@@ -18,8 +20,14 @@ using rng::mix;
 
 constexpr FakeDevice::Stamp kSpoiled = 0;  // no token's
 
-std::uint64_t stamp_of(std::int32_t token, std::int64_t position) noexcept {
-  return mix(mix(static_cast<std::uint64_t>(token) + 1) + static_cast<std::uint64_t>(position)) | 1;
+std::uint64_t stamp_of(std::int32_t token, std::int64_t position, std::uint64_t adapters) noexcept {
+  return (mix(mix(static_cast<std::uint64_t>(token) + 1) + static_cast<std::uint64_t>(position)) ^ adapters) | 1;
+}
+
+std::uint64_t add_adapter(std::uint64_t stamp, const std::string& key, float scale) noexcept {
+  stamp = mix(stamp + std::bit_cast<std::uint32_t>(scale) + 1);
+  for (const char c : key) stamp = mix(stamp + static_cast<unsigned char>(c));
+  return stamp;
 }
 
 // Order matters: the same stamps elsewhere are another text.
@@ -87,7 +95,13 @@ FakeDevice::Stamp& FakeDevice::at(std::span<const kv::BlockId> pages, std::int64
   return page(pages[index])[position % block_tokens_];
 }
 
-void FakeText::append(std::int32_t token) noexcept { state_ = absorb(state_, stamp_of(token, length_++)); }
+std::uint64_t adapter_stamp(std::span<const engine::AdapterUse> adapters) noexcept {
+  std::uint64_t stamp = 0;
+  for (const engine::AdapterUse& use : adapters) stamp = add_adapter(stamp, use.key, use.scale);
+  return stamp;
+}
+
+void FakeText::append(std::int32_t token) noexcept { state_ = absorb(state_, stamp_of(token, length_++, adapters_)); }
 
 void FakeText::logits(std::span<float> logits) const noexcept { write_logits(state_, logits); }
 
@@ -111,6 +125,26 @@ FakeExecutor::FakeExecutor(const Config& config, OnStep on_step)
       on_step_(std::move(on_step)),
       device_(config.pages, config.block_tokens, config.companion_key, config.window > 0 ? config.window_pages : 0),
       fed_(config.depth) {}
+
+std::shared_ptr<const model::Adapter> FakeExecutor::adapter(const engine::AdapterUse& use) const {
+  if (adapters_ == nullptr) return nullptr;
+  const bool known = use.adapter != nullptr && adapters_->set()->of_id(use.adapter->id()) != nullptr;
+  return known ? use.adapter : adapters_->set()->of_key(use.key);
+}
+
+std::unique_ptr<model::AdapterClaim> FakeExecutor::claim(const std::vector<engine::AdapterUse>& adapters) const {
+  return adapters_ == nullptr ? nullptr : engine::claim_adapters(adapters_, adapters);
+}
+
+std::uint64_t FakeExecutor::stamp_of_adapters(const engine::StepInput::Adapters& adapters) const {
+  std::uint64_t stamp = 0;
+  for (std::size_t i = 0; i < adapters.ids.size() && adapters.ids[i] != 0; ++i) {
+    const model::Adapter* adapter = adapters_->set()->of_id(adapters.ids[i]);
+    CHECK(adapter != nullptr);  // its request keeps it
+    stamp = add_adapter(stamp, adapter->key(), adapters.scales[i]);
+  }
+  return stamp;
+}
 
 void FakeExecutor::launch(engine::StepInput input) {
   CHECK_LT(static_cast<int>(launched_.size()), config_.depth);
@@ -199,11 +233,12 @@ void FakeExecutor::feed(const engine::StepInput& input, std::span<float> sampled
 
 void FakeExecutor::write_stamps(const engine::StepInput& input) {
   for (const engine::StepInput::Rows& rows : input.sequences) {
+    const std::uint64_t adapters = stamp_of_adapters(rows.adapters);
     for (std::int64_t i = 0; i < rows.n_rows; ++i) {
       const std::int32_t token = input.tokens[static_cast<std::size_t>(rows.first_row + i)];
       const std::int64_t position = rows.first_position + i;
-      device_.at(rows.pages, position) = stamp_of(token, position);
-      if (config_.window > 0) device_.windowed()->at(rows.window_pages, position) = stamp_of(token, position);
+      device_.at(rows.pages, position) = stamp_of(token, position, adapters);
+      if (config_.window > 0) device_.windowed()->at(rows.window_pages, position) = device_.at(rows.pages, position);
     }
   }
 }

@@ -10,6 +10,8 @@
 
 #include "engine/executor.h"
 #include "engine/fed_tokens.h"
+#include "engine/request.h"
+#include "model/adapters/adapter_store.h"
 #include "sched/step_cost.h"
 
 namespace millrace::simulator {
@@ -56,15 +58,19 @@ class FakeDevice final : public kv::PageDevice {
   std::unique_ptr<FakeDevice> windowed_;
 };
 
+// What adapters change of all stamps of a sequence: a hash of their contents and scales; 0: there are none.
+std::uint64_t adapter_stamp(std::span<const engine::AdapterUse> adapters) noexcept;
+
 // The fake model's logits of a text, computed token by token without pages: the reference for every answer of a
 // simulation.
 class FakeText {
  public:
+  explicit FakeText(std::uint64_t adapters = 0) : adapters_(adapters) {}  // adapter_stamp()
   void append(std::int32_t token) noexcept;
   void logits(std::span<float> logits) const noexcept;
 
  private:
-  std::uint64_t state_ = 0;
+  std::uint64_t adapters_, state_ = 0;
   std::int64_t length_ = 0;
 };
 std::vector<float> fake_logits(std::span<const std::int32_t> tokens, std::int64_t vocab_size);
@@ -100,6 +106,10 @@ class FakeExecutor final : public engine::Executor {
   std::int64_t window() const noexcept override { return config_.window; }
   std::int32_t window_pages() const noexcept override { return config_.window_pages; }
   FakeDevice& device() noexcept override { return device_; }
+  // The adapters that rows of steps may have; null, and at first: none.
+  void set_adapters(std::shared_ptr<model::AdapterStore> adapters) { adapters_ = std::move(adapters); }
+  std::shared_ptr<const model::Adapter> adapter(const engine::AdapterUse& use) const override;
+  std::unique_ptr<model::AdapterClaim> claim(const std::vector<engine::AdapterUse>& adapters) const override;
   int depth() const noexcept override { return config_.depth; }
   int in_flight() const noexcept { return static_cast<int>(launched_.size()); }
   void launch(engine::StepInput input) override;
@@ -111,6 +121,7 @@ class FakeExecutor final : public engine::Executor {
   void spoil(const engine::StepInput& input, std::size_t sequence, std::int64_t first);
   void hash_rows(const engine::StepInput& input, std::span<const std::int64_t> chosen, std::size_t columns,
                  std::span<float> values);
+  std::uint64_t stamp_of_adapters(const engine::StepInput::Adapters& adapters) const;
   void write_stamps(const engine::StepInput& input);
   void spoil_broken_rows(const engine::StepInput& input, std::span<const std::int64_t> rows,
                          std::span<const float> logits);
@@ -119,6 +130,7 @@ class FakeExecutor final : public engine::Executor {
   Config config_;
   OnStep on_step_;
   FakeDevice device_;
+  std::shared_ptr<model::AdapterStore> adapters_;
   std::deque<engine::StepInput> launched_;
   engine::FedTokens fed_;
   std::vector<float> logits_, sunk_;

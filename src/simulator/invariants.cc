@@ -34,14 +34,15 @@ void Invariants::before_step(const engine::Engine& engine) {
   }
 }
 
-void Invariants::after_step(engine::Engine& engine, const RequestDriver& desk, TimePoint now, bool anything_came) {
+void Invariants::after_step(engine::Engine& engine, const RequestDriver& desk, const AdapterShelf& adapters,
+                            TimePoint now, bool anything_came) {
   stayed_ =
       std::ranges::any_of(engine.scheduler().running(), [&](const sched::Sequence* s) { return ran_.contains(s->id); });
   engine.check_integrity();
   check_queues(engine, desk);
   check_oldest(engine, desk);
   check_batch(engine);
-  check_progress(engine, desk, now, anything_came);
+  check_progress(engine, desk, adapters, now, anything_came);
 }
 
 void Invariants::check_queues(engine::Engine& engine, const RequestDriver& desk) {
@@ -106,8 +107,10 @@ void Invariants::check_sequence(const sched::Sequence& s, bool waits) {
   }
   check_window(s);
   // An idle engine serves those it can: requests with leased pages of a session that the others wait for.
-  if (waits && leased_ && !stayed_ && s.bypassed > scenario_.engine.scheduling.max_bypassed)
-    excused_[s.id] = s.bypassed;
+  // Those that wait for adapters hold back nobody.
+  const bool excused = (leased_ && !stayed_) || s.adapters_missing;
+  if (waits && excused && s.bypassed > scenario_.engine.scheduling.max_bypassed) excused_[s.id] = s.bypassed;
+  if (!waits && s.adapters_missing) verdict_.fail("A3", request, "runs without its adapters");
   if (waits && s.bypassed > std::max(scenario_.engine.scheduling.max_bypassed, excused_[s.id])) {
     verdict_.fail("F1", request, "bypassed {} times, the limit is {}", s.bypassed,
                   scenario_.engine.scheduling.max_bypassed);
@@ -156,8 +159,8 @@ bool Invariants::batch_is_held(const engine::Engine& engine, TimePoint now) cons
   return begins && now < *begins && static_cast<std::int64_t>(engine.scheduler().waiting().size()) < full;
 }
 
-void Invariants::check_progress(const engine::Engine& engine, const RequestDriver& desk, TimePoint now,
-                                bool anything_came) {
+void Invariants::check_progress(const engine::Engine& engine, const RequestDriver& desk, const AdapterShelf& adapters,
+                                TimePoint now, bool anything_came) {
   if (!engine.stalled() || anything_came) {
     idle_rounds_ = 0;
     return;
@@ -166,7 +169,10 @@ void Invariants::check_progress(const engine::Engine& engine, const RequestDrive
     verdict_.fail("Q1", 0, "the engine says it is {}, {} requests are owed", engine.idle() ? "idle" : "busy",
                   desk.book().live().size());
   }
-  const auto able = [](const sched::Sequence* sequence) { return !sequence->paused; };
+  const bool reads = adapters.busy();
+  const auto able = [&](const sched::Sequence* sequence) {
+    return !sequence->paused && !(sequence->adapters_missing && reads);
+  };
   const auto waiting = engine.scheduler().waiting(), running = engine.scheduler().running();
   const bool somebody = std::ranges::any_of(waiting, able) || std::ranges::any_of(running, able);
   const bool held = std::ranges::none_of(running, able) && batch_is_held(engine, now);

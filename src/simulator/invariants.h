@@ -21,7 +21,8 @@ class Invariants {
 
   void before_step(const engine::Engine& engine);
   // `anything_came`: the step had outputs.
-  void after_step(engine::Engine& engine, const RequestDriver& desk, TimePoint now, bool anything_came);
+  void after_step(engine::Engine& engine, const RequestDriver& desk, const AdapterShelf& adapters, TimePoint now,
+                  bool anything_came);
   // The engine is a new one.
   void restart() {
     idle_rounds_ = 0;
@@ -34,7 +35,8 @@ class Invariants {
   void check_window(const sched::Sequence& sequence);
   void check_oldest(const engine::Engine& engine, const RequestDriver& desk);
   void check_batch(const engine::Engine& engine);
-  void check_progress(const engine::Engine& engine, const RequestDriver& desk, TimePoint now, bool anything_came);
+  void check_progress(const engine::Engine& engine, const RequestDriver& desk, const AdapterShelf& adapters,
+                      TimePoint now, bool anything_came);
   bool batch_is_held(const engine::Engine& engine, TimePoint now) const;
 
   const Scenario& scenario_;

@@ -25,16 +25,17 @@ void Oracle::forget_all() {
 void Oracle::open(Asked asked, std::int64_t longest) {
   asked.serial = next_serial_++;
   std::vector<std::unique_ptr<Reference>> searched;
-  if (asked.request.beams) searched_.insert(asked.request.cache_salt);
+  const std::uint64_t adapters = adapter_stamp(asked.request.adapters);
+  if (asked.request.beams) searched_.insert(sharing_of(asked.request));
   if (asked.request.beams) searched = Reference::searched(asked.prompt, asked.request, longest);
   for (int choice = 0; choice < asked.request.n; ++choice) {
     decode::SamplingParams sampling = asked.request.sampling;
     sampling.seed += static_cast<std::uint64_t>(choice);
     auto reference = asked.request.beams ? std::move(searched.at(static_cast<std::size_t>(choice)))
-                                         : std::make_unique<Reference>(asked.prompt, sampling, longest);
+                                         : std::make_unique<Reference>(asked.prompt, sampling, longest, adapters);
     asked.choices.push_back({std::move(reference), "", 0, false});
     text_of_[{asked.id, choice}] = texts_.size();
-    texts_.push_back({asked.request.cache_salt, asked.serial, asked.prompt});
+    texts_.push_back({sharing_of(asked.request), asked.serial, asked.prompt});
   }
   const engine::RequestId id = asked.id;
   if (!live_.emplace(id, std::move(asked)).second) verdict_.fail("Q1", id, "the id was given twice");
@@ -114,9 +115,10 @@ std::int64_t Oracle::max_cached(const Asked& asked, bool caching) const {
   std::int64_t most = asked.from_session;
   // Without prefix caching a session, and those forked from it, find what they themselves have said.
   if (!caching) return asked.request.session ? static_cast<std::int64_t>(asked.prompt.size()) - 1 : most;
-  if (searched_.contains(asked.request.cache_salt)) return static_cast<std::int64_t>(asked.prompt.size()) - 1;
+  const Sharing sharing = sharing_of(asked.request);
+  if (searched_.contains(sharing)) return static_cast<std::int64_t>(asked.prompt.size()) - 1;
   for (const Text& text : texts_) {
-    if (text.serial == asked.serial || text.salt != asked.request.cache_salt) continue;
+    if (text.serial == asked.serial || text.sharing != sharing) continue;
     const auto end = std::ranges::mismatch(text.tokens, asked.prompt).in2;
     most = std::max<std::int64_t>(most, end - asked.prompt.begin());
   }
@@ -129,6 +131,9 @@ void Oracle::check_error(const Asked& asked, const Output& output, const Circums
     return;
   }
   const std::string& param = output.error->param;
+  if (terms.adapters != nullptr && !asked.forked && terms.adapters->may_refuse(asked.request, *output.error)) {
+    return coverage_.count(Event::kAdapterRefused);
+  }
   if (terms.rejects_late && output.error->code == ErrorCode::kResourceExhausted) {
     const bool has_one = param == "ttft_target_ms" ? asked.request.ttft_target_ms > 0.0 : asked.deadline.has_value();
     if (asked.forked || !has_one) {
@@ -154,6 +159,7 @@ void Oracle::check_end(Asked& asked, const Output& output, const Circumstances& 
                       to_string(output.finish), choice.tokens, to_string(expected));
       }
       coverage_.count(Event::kAnswered);
+      if (!asked.request.adapters.empty()) coverage_.count(Event::kAdapterAnswered);
       if (asked.request.beams) coverage_.count(Event::kBeamsFound);
       if (output.finish == FinishReason::kStop) {
         coverage_.count(output.token == kEndOfAnswer ? Event::kEndToken : Event::kStopString);
@@ -189,6 +195,7 @@ void Oracle::check_end(Asked& asked, const Output& output, const Circumstances& 
                   stats.cached_tokens, asked.prompt.size(), most);
   }
   if (stats.cached_tokens > asked.from_session) coverage_.count(Event::kPrefixHit);
+  if (output.spent && output.spent->adapters_ms > 0.0) coverage_.count(Event::kAdapterAwaited);
   if (stats.preemptions > 1) coverage_.count(Event::kPreemptedTwice);
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/request.h"
+#include "simulator/adapter_shelf.h"
 #include "simulator/coverage.h"
 #include "simulator/reference.h"
 #include "simulator/verdict.h"
@@ -46,9 +47,10 @@ struct Asked {
 
 // Conditions under which an output is judged.
 struct Circumstances {
-  bool caching = false;       // the prefix cache is on
-  bool rejects_late = false;  // the policy may reject a waiting request that would miss its targets
-  bool faulty = false;        // a fault has just happened, so requests may end with an error
+  bool caching = false;                    // the prefix cache is on
+  bool rejects_late = false;               // the policy may reject a waiting request that would miss its targets
+  bool faulty = false;                     // a fault has just happened, so requests may end with an error
+  const AdapterShelf* adapters = nullptr;  // may refuse requests with adapters
 };
 
 // Compares each output with its reference (D1) and with the rules of streams (S1, S2, C1), and knows which requests
@@ -79,9 +81,15 @@ class Oracle {
   std::uint64_t digest() const noexcept { return digest_; }  // of all outputs in order
 
  private:
-  // Tokens of a prompt and answer that later requests of the same salt may find in the prefix cache.
-  struct Text {
+  // With what requests share pages.
+  struct Sharing {
     std::string salt;
+    std::uint64_t adapters = 0;  // adapter_stamp()
+    auto operator<=>(const Sharing&) const = default;
+  };
+  // Tokens of a prompt and answer that later requests of the same sharing may find in the prefix cache.
+  struct Text {
+    Sharing sharing;
     std::uint64_t serial;
     std::vector<std::int32_t> tokens;
   };
@@ -95,7 +103,10 @@ class Oracle {
   Coverage& coverage_;
   std::map<engine::RequestId, Asked> live_;
   std::vector<Text> texts_;
-  std::set<std::string> searched_;  // salts of beam searches, whose rejected beams may be cached too
+  static Sharing sharing_of(const engine::Request& request) {
+    return {request.cache_salt, adapter_stamp(request.adapters)};
+  }
+  std::set<Sharing> searched_;  // of beam searches, whose rejected beams may be cached too
   std::map<std::pair<engine::RequestId, int>, std::size_t> text_of_;
   std::int64_t output_tokens_ = 0;
   std::uint64_t next_serial_ = 1;

@@ -9,9 +9,10 @@ namespace millrace::simulator {
 using engine::FinishReason;
 
 Reference::Reference(const std::vector<std::int32_t>& prompt, const decode::SamplingParams& sampling,
-                     std::int64_t limit)
+                     std::int64_t limit, std::uint64_t adapters)
     : sampling_(sampling),
       pipeline_(sampling, kLetters),
+      fake_(adapters),
       logits_(static_cast<std::size_t>(kLetters)),
       length_(static_cast<std::int64_t>(prompt.size())),
       limit_(limit) {
@@ -50,7 +51,8 @@ std::vector<std::unique_ptr<Reference>> Reference::searched(const std::vector<st
   options.max_tokens = std::min(request.sampling.max_tokens, limit - std::ssize(prompt));
   if (!request.sampling.ignore_eos) options.end_tokens = {kEndOfAnswer};
   decode::BeamSearch search(options);
-  const Reference start(prompt, request.sampling, limit);
+  const std::uint64_t adapters = adapter_stamp(request.adapters);
+  const Reference start(prompt, request.sampling, limit, adapters);
   std::vector<float> logits(static_cast<std::size_t>(kLetters));
   while (!search.done()) {
     std::vector<std::vector<decode::ScoredToken>> rows;
@@ -69,7 +71,7 @@ std::vector<std::unique_ptr<Reference>> Reference::searched(const std::vector<st
   }
   std::vector<std::unique_ptr<Reference>> answers;
   for (const auto& hypothesis : search.finished()) {
-    answers.push_back(std::make_unique<Reference>(prompt, request.sampling, limit));
+    answers.push_back(std::make_unique<Reference>(prompt, request.sampling, limit, adapters));
     answers.back()->found_ = hypothesis.tokens;
   }
   return answers;

@@ -15,8 +15,9 @@ namespace millrace::simulator {
 // The expected answer: the fake model computes it token by token, without an engine, pages, batches or chunks.
 class Reference {
  public:
-  // `limit` is the limit of tokens of prompt and answer together.
-  Reference(const std::vector<std::int32_t>& prompt, const decode::SamplingParams& sampling, std::int64_t limit);
+  // `limit` is the limit of tokens of prompt and answer together, `adapters` an adapter_stamp().
+  Reference(const std::vector<std::int32_t>& prompt, const decode::SamplingParams& sampling, std::int64_t limit,
+            std::uint64_t adapters = 0);
 
   // The answers of a beam search, the best first; request.beams must be set. next() gives their tokens.
   static std::vector<std::unique_ptr<Reference>> searched(const std::vector<std::int32_t>& prompt,

@@ -12,8 +12,9 @@ using engine::Engine;
 using engine::RequestId;
 using engine::SessionId;
 
-void RequestDriver::serve_with(std::vector<Engine*> engines) {
+void RequestDriver::serve_with(std::vector<Engine*> engines, AdapterShelf& adapters) {
   engines_ = std::move(engines);
+  adapters_ = &adapters;
   book_.forget_all();
   sessions_.clear();
   transit_.clear();
@@ -44,6 +45,7 @@ std::optional<RequestId> RequestDriver::ask(engine::Request request, std::size_t
     }
     asked.from_session = std::ranges::mismatch(session->tokens, asked.prompt).in2 - asked.prompt.begin();
   }
+  if (!request.session) adapters_->equip(request);
   Engine& engine = *engines_[asked.engine];
   const bool fits =
       !asked.prompt.empty() && static_cast<std::int64_t>(asked.prompt.size()) < engine.limits().max_length &&
@@ -70,6 +72,7 @@ std::optional<RequestId> RequestDriver::ask(engine::Request request, std::size_t
   const std::int64_t longest = std::min(static_cast<std::int64_t>(asked.prompt.size()) + request.sampling.max_tokens,
                                         engine.limits().max_length);
   asked.request = std::move(request);
+  for (engine::AdapterUse& use : asked.request.adapters) use.adapter = nullptr;
   book_.open(std::move(asked), longest);
   return *id;
 }
@@ -139,9 +142,10 @@ void RequestDriver::look_after() {
 
 void RequestDriver::deliver(const std::vector<engine::Output>& outputs, bool faulty, std::vector<Asked>& ended) {
   for (const engine::Output& output : outputs) {
-    auto asked = book_.take(
-        output,
-        {.caching = scenario_.engine.prefix_caching, .rejects_late = scenario_.rejects_late(), .faulty = faulty});
+    auto asked = book_.take(output, {.caching = scenario_.engine.prefix_caching,
+                                     .rejects_late = scenario_.rejects_late(),
+                                     .faulty = faulty,
+                                     .adapters = adapters_});
     if (verdict_.failed()) return;
     if (!asked) continue;
     if (output.stats.cached_tokens > asked->from_session &&

@@ -28,8 +28,9 @@ class RequestDriver {
   RequestDriver(const Scenario& scenario, const MemoryEnv& env, Verdict& verdict, Coverage& coverage)
       : scenario_(scenario), env_(env), verdict_(verdict), coverage_(coverage), book_(verdict, coverage) {}
 
-  // Replaces the engines after a restart. All requests and sessions of the former ones are dropped.
-  void serve_with(std::vector<engine::Engine*> engines);
+  // Replaces the engines after a restart. All requests and sessions of the former ones are dropped. `adapters` is those
+  // of all requests that are in no session.
+  void serve_with(std::vector<engine::Engine*> engines, AdapterShelf& adapters);
   void at_step(std::int64_t step) noexcept { step_ = step; }
 
   // Submits a request. Nothing if the engine rejects it, for a full queue or its size, or if its session is busy or
@@ -100,6 +101,7 @@ class RequestDriver {
   Coverage& coverage_;
   Oracle book_;
   std::vector<engine::Engine*> engines_;
+  AdapterShelf* adapters_ = nullptr;
   std::vector<Transit> transit_;
   std::map<engine::SessionId, Session> sessions_;
   std::int64_t step_ = 0, asked_ = 0;

@@ -59,6 +59,23 @@ void add_window(Scenario& s) {
   s.engine.swap_bytes *= 2;
 }
 
+// Some have adapters, but for those whose requests move: an engine has the adapters of its own process. Drawn apart, as
+// windows are.
+void add_adapters(Scenario& s) {
+  Random random(rng::mix(s.seed ^ 0x10ada));
+  if (s.moves > 0 || !random.chance(50)) return;
+  AdapterTraffic& adapters = s.adapters;
+  adapters.names = static_cast<int>(random.in(1, 6));
+  if (random.chance(70)) adapters.limits.count = random.in(1, 4);
+  if (random.chance(40)) adapters.limits.bytes = static_cast<std::uint64_t>(random.in(3, 8));
+  adapters.full = random.chance(75) ? model::WhenFull::kQueue : model::WhenFull::kReject;
+  adapters.waiting = random.chance(60) ? model::WaitingRequests::kFinish : model::WaitingRequests::kReject;
+  adapters.percent = static_cast<int>(random.in(30, 100));
+  adapters.read_ms = random.chance(20) ? 0.0 : 300.0 * random.unit();
+  adapters.changes = static_cast<int>(random.in(4, 80));
+  adapters.damage = random.chance(40);
+}
+
 }  // namespace
 
 Scenario make_scenario(std::uint64_t seed) {
@@ -109,6 +126,7 @@ Scenario make_scenario(std::uint64_t seed) {
   add_window(s);
   if (random.chance(30)) s.machine.reads = {.experts = random.unit(), .left_out = random.unit()};
   s.engine.step_cost.reads = s.machine.reads;
+  add_adapters(s);
   return s;
 }
 
@@ -123,12 +141,12 @@ std::string Scenario::text() const {
       "{}, {}, pages of {} tokens, {} of them, depth {}, budget {}, {} sequences, prefixes {}, swap {} bytes, "
       "preemption "
       "{}, archive {}, {} drafted tokens in {} chains, {} requests, {} engines, a move in {} rounds, "
-      "window {} in {} pages",
+      "window {} in {} pages, {} adapters, at most {} or {} bytes",
       engine.policy, kModes[static_cast<int>(engine.scheduling.batching)], executor.block_tokens, executor.pages,
       executor.depth, engine.scheduling.max_batched_tokens, engine.scheduling.max_sequences,
       engine.prefix_caching ? "on" : "off", engine.swap_bytes, kPreemptions[static_cast<int>(engine.preemption)],
       disk ? "on" : "off", drafting.tokens, drafting.max_branches, requests, engines, moves, executor.window,
-      executor.window_pages);
+      executor.window_pages, adapters.names, adapters.limits.count, adapters.limits.bytes);
 }
 
 }  // namespace millrace::simulator

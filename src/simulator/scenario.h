@@ -5,6 +5,7 @@
 
 #include "engine/engine.h"
 #include "kv/disk_tier.h"
+#include "model/adapters/adapter_store.h"
 #include "simulator/fake_drafter.h"
 #include "simulator/fake_executor.h"
 
@@ -21,12 +22,25 @@ struct FaultRates {
   bool damaged_pages = false;  // a restart finds some bytes of the disk tier changed
 };
 
+// Adapters, and what becomes of them while the engines serve.
+struct AdapterTraffic {
+  int names = 0;  // at most 26; 0: there are none
+  model::AdapterLimits limits;
+  model::WhenFull full = model::WhenFull::kQueue;
+  model::WaitingRequests waiting = model::WaitingRequests::kFinish;
+  int percent = 0;       // of the requests want one or two
+  double read_ms = 0.0;  // mean time to read one
+  int changes = 1;       // one in so many rounds, one is loaded, replaced or removed
+  bool damage = false;   // or its file changes, or cannot be read
+};
+
 // Everything that the seed decides before the first round.
 struct Scenario {
   std::uint64_t seed = 0;
   FakeExecutor::Config executor;
   engine::Config engine;
   Drafting drafting;
+  AdapterTraffic adapters;
   sched::StepCost machine;  // the time of steps on the virtual clock
   double noise = 0.0;       // random addition to a step's time, as a share of it
   FaultRates faults;

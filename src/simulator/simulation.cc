@@ -8,6 +8,7 @@
 #include "base/counter_rng.h"
 #include "base/memory_env.h"
 #include "engine/active_sequence.h"
+#include "simulator/adapter_shelf.h"
 #include "simulator/client.h"
 #include "simulator/fault_plan.h"
 #include "simulator/invariants.h"
@@ -28,6 +29,7 @@ class Simulation {
   explicit Simulation(std::uint64_t seed)
       : scenario_(make_scenario(seed)),
         faults_(scenario_, env_, coverage_),
+        shelf_(scenario_, env_, verdict_, coverage_),
         desk_(scenario_, env_, verdict_, coverage_),
         clients_(make_clients(scenario_)) {
     for (int i = 0; i < scenario_.engines; ++i) {
@@ -77,13 +79,14 @@ class Simulation {
       auto disk = kv::DiskTier::open(env_, scenario_.disk_tier_config);
       if (disk) disk_ = std::move(*disk);
     }
+    shelf_.open();
     std::vector<engine::Engine*> engines;
     for (Place& place : places_) {
       const bool first = engines.empty();  // has the disk tier
       start_engine(place, first ? 1 : kSecondEngine, first ? disk_.get() : nullptr);
       engines.push_back(place.engine.get());
     }
-    desk_.serve_with(std::move(engines));
+    desk_.serve_with(std::move(engines), shelf_);
     tokens_before_ = desk_.book().output_tokens();
   }
 
@@ -93,6 +96,7 @@ class Simulation {
     auto executor = std::make_unique<FakeExecutor>(
         device, [this](const engine::StepInput& input, std::span<float> logits) { return on_step(input, logits); });
     place.executor = executor.get();
+    executor->set_adapters(shelf_.store());
     place.executor->device().fail_host_memory([this] { return faults_.host_memory_short(); });
     engine::Config config = scenario_.engine;
     config.first_id = first_id;
@@ -120,6 +124,7 @@ class Simulation {
     count_engines();
     env_.dead = crash;
     for (Place& place : places_) place.engine.reset();
+    shelf_.close();
     disk_.reset();
     env_.dead = false;
     if (crash) faults_.crash();
@@ -157,6 +162,7 @@ class Simulation {
       const auto restarts = faults_.run_exclusive();
       if (restarts != FaultPlan::Restart::kNone) restart(restarts == FaultPlan::Restart::kCrash);
       for (Client& client : clients_) client.act(desk_, env_.time, desk_.asked() < scenario_.requests);
+      shelf_.change();
       if (scenario_.moves > 0 && moves_.one_in(scenario_.moves)) move_something();
       step();
       if (verdict_.failed()) return;
@@ -187,6 +193,7 @@ class Simulation {
   // No faults, no new requests, everybody reads: all must end, and all pages come back.
   void finish() {
     faults_.calm();
+    shelf_.calm();
     faults_.repair_disk();
     for (std::int64_t round = 0; !desk_.book().live().empty(); ++round) {
       if (round == kMaxQuietRounds) {
@@ -200,6 +207,7 @@ class Simulation {
     }
     step();
     desk_.close_all_sessions();
+    shelf_.check_end();
     for (const Place& place : places_) {
       place.engine->check_integrity();
       const kv::CacheUse use = place.engine->cache().use();
@@ -227,6 +235,7 @@ class Simulation {
     desk_.at_step(step_);
     for (const RequestDriver::Renamed& renamed : desk_.arrive()) tell(renamed);
     desk_.look_after();
+    shelf_.read();
     bool nothing_came = true, all_stalled = true;
     std::int64_t tokens = 0, held_back = 0;
     for (Place& place : places_) {
@@ -235,7 +244,7 @@ class Simulation {
       const auto outputs = place.engine->step();
       deliver(outputs);
       if (verdict_.failed()) return;
-      place.invariants.after_step(*place.engine, desk_, env_.time, !outputs.empty());
+      place.invariants.after_step(*place.engine, desk_, shelf_, env_.time, !outputs.empty());
       nothing_came = nothing_came && outputs.empty();
       all_stalled = all_stalled && place.engine->stalled();
       tokens += place.engine->counters().output_tokens;
@@ -243,6 +252,7 @@ class Simulation {
       coverage_.count(Event::kTwoStepsInFlight);
       held_back += tokens_held_back(*place.engine);
     }
+    shelf_.check();
     desk_.book().check_overdue(step_);
     const std::int64_t came = desk_.book().output_tokens() - tokens_before_;
     if (tokens != came + held_back) {
@@ -265,6 +275,7 @@ class Simulation {
     for (const Client& client : clients_) {
       if (client.wakes() > env_.time) next = std::min(next, client.wakes());
     }
+    if (const auto event = shelf_.next_event()) next = std::min(next, *event);
     for (const Place& place : places_) {
       if (place.engine->scheduler().next_change()) coverage_.count(Event::kBatchWaited);
       if (const auto event = place.engine->next_event()) next = std::min(next, *event);
@@ -278,6 +289,7 @@ class Simulation {
   Coverage coverage_;
   Verdict verdict_;
   FaultPlan faults_;
+  AdapterShelf shelf_;
   RequestDriver desk_;
   std::vector<Client> clients_;
   std::unique_ptr<kv::DiskTier> disk_;
