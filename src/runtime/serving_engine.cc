@@ -8,6 +8,7 @@
 #include "kv/window_budget.h"
 #include "model/adapters/load_adapter.h"
 #include "model/computation_key.h"
+#include "runtime/adapter_memory.h"
 #include "runtime/adapter_text.h"
 #include "runtime/build_name.h"
 #include "runtime/cache_directory.h"
@@ -85,14 +86,23 @@ Error memory_error(const EngineConfig& config, const kv::KvBudget& budget, const
                     readable_bytes(static_cast<double>(cpu_info().memory_available_bytes)));
 }
 
+std::string adapters_text(const AdapterMemory& memory) {
+  if (memory.reserved == 0) return {};
+  const auto readable = [](std::uint64_t bytes) { return readable_bytes(static_cast<double>(bytes)); };
+  if (memory.limit.empty()) return fmt::format(", {} of adapters", readable(memory.loaded));
+  return fmt::format(", {} of adapters and {} kept for them by --{}", readable(memory.loaded),
+                     readable(memory.reserved), memory.limit);
+}
+
 // What an engine holds beside its model, and what the machine has left before pages are filled.
-void log_memory(const std::string& name, const LoadedModel& loaded, const ServingEngine& made) {
+void log_memory(const std::string& name, const LoadedModel& loaded, const ServingEngine& made,
+                const AdapterMemory& memory) {
   const auto readable = [](std::size_t bytes) { return readable_bytes(static_cast<double>(bytes)); };
   const std::size_t kv = made.engine->limits().kv_bytes, drafting = made.drafting.total();
   const auto available = static_cast<std::size_t>(cpu_info().memory_available_bytes);
-  log::info("{}: {} of weights, {} of keys and values for {} tokens, {} of drafting; {} available", name,
+  log::info("{}: {} of weights, {} of keys and values for {} tokens, {} of drafting{}; {} available", name,
             readable(loaded.transformer->weight_bytes()), readable(kv), made.engine->limits().kv_capacity_tokens,
-            readable(drafting), readable(available));
+            readable(drafting), adapters_text(memory), readable(available));
   const kv::CacheUse pages = made.engine->cache().use();
   if (pages.window_total > 0) {
     log::info("{}: of keys and values, layers without a window have {} in {} pages, those with one {} in {}", name,
@@ -141,7 +151,7 @@ ServingEngine make_engine(const LoadedModel& loaded, const EngineConfig& config,
   ServingEngine made;
   made.executor = executor.get();
   made.adapters = load_adapters(loaded, config.adapters);
-  made.executor->set_adapters(made.adapters->set());
+  made.executor->set_adapters(made.adapters);
   made.disk = open_disk_tier(loaded, config, *executor, budget.page_bytes + budget.window_page_bytes);
   std::unique_ptr<engine::Executor> computing = std::move(executor);
   if (surroundings.turn != nullptr) {
@@ -166,7 +176,12 @@ ServingEngine start_engine(const std::string& name, const LoadedModel& loaded, E
   }
   if (config.kv_cache_tokens == 0 && config.kv_cache_bytes == 0) config.kv_cache_bytes = kServingKvBytes;
   ServingEngine made = make_engine(loaded, config, {.turn = turn, .memory = PageMemory::kFollowsUse});
-  log_memory(name, loaded, made);
+  const AdapterMemory adapters = adapter_memory(config.adapters, made.adapters->list());
+  check_adapter_memory(adapters, made.engine->limits().kv_bytes + made.drafting.pages,
+                       static_cast<std::uint64_t>(cpu_info().memory_available_bytes))
+      .or_throw();
+  made.adapter_bytes = adapters.reserved;
+  log_memory(name, loaded, made, adapters);
   made.engine->warm_up().or_throw();
   made.engine->idle_memory().configure(
       {.cached_bytes = kIdleCachedBytes + loaded.transformer->weight_bytes() / kIdleCachedPart});

@@ -25,7 +25,8 @@ struct ServingEngine {
   engine::LocalExecutor* executor = nullptr;  // owned by the engine
   std::unique_ptr<engine::Engine> engine;
   std::shared_ptr<model::AdapterStore> adapters;  // not null
-  draft::DraftMemory drafting;                    // bytes of draft model or speculator and of its pages
+  std::uint64_t adapter_bytes = 0;  // kept for them: --lora-memory, or --max-loras of the largest of --lora
+  draft::DraftMemory drafting;      // bytes of draft model or speculator and of its pages
 };
 
 // When pages of the KV cache get memory from the system, beside when they are first written.

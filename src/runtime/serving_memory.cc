@@ -5,6 +5,7 @@
 #include "backend/cpu/probe.h"
 #include "model/make_spec.h"
 #include "model/memory_plan.h"
+#include "runtime/adapter_memory.h"
 
 namespace millrace::runtime {
 namespace {
@@ -58,6 +59,7 @@ std::uint64_t expected_bytes(const ModelConfig& model, const EngineConfig& engin
     const auto backend = model.make_backend(1);
     std::uint64_t bytes = planned_bytes(*files, model, *backend, engine.kv_cache_tokens, engine.max_num_seqs);
     if (engine.kv_cache_tokens == 0) bytes += engine.kv_cache_bytes > 0 ? engine.kv_cache_bytes : kServingKvBytes;
+    bytes += expected_adapter_bytes(engine.adapters);
     return bytes + speculation_bytes(engine.speculation, model, *backend, engine.kv_cache_tokens);
   } catch (const LoadError&) {
     return 0;

@@ -7,7 +7,8 @@
 
 namespace millrace::runtime {
 
-// Bytes of weights and KV pages of a model and an engine that are not loaded yet, draft model or speculator included.
+// Bytes of weights and KV pages of a model and an engine that are not loaded yet, with a draft model or speculator and
+// what is kept for adapters.
 // Reads file headers, which takes milliseconds. 0 if a file cannot be read or the configuration is invalid: loading
 // reports the error.
 std::uint64_t expected_bytes(const ModelConfig& model, const EngineConfig& engine);

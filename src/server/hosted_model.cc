@@ -70,6 +70,7 @@ HostedModel::HostedModel(std::string model_name, ModelParts parts, const std::ve
       trained_length(parts.trained_length),
       kv_bytes(static_cast<std::int64_t>(parts.engine->limits().kv_bytes)),
       drafting_bytes(parts.drafting_bytes),
+      adapter_bytes(parts.adapter_bytes),
       kv_capacity(parts.engine->limits().kv_capacity_tokens),
       created(unix_time()),
       names(with_first(name, aliases)),

@@ -39,6 +39,7 @@ struct ModelParts {
   // parameters: number of weights; weight_bytes: in memory; weight_bytes_per_step: that a step must read;
   // trained_length: tokens of the context that the model was trained for; hidden_size: numbers of an embedding.
   std::int64_t parameters = 0, weight_bytes = 0, weight_bytes_per_step = 0, trained_length = 0, hidden_size = 0;
+  std::int64_t adapter_bytes = 0;                      // of memory kept for adapters
   std::int64_t drafting_bytes = 0;                     // memory of a draft model or speculator, with its pages
   std::shared_ptr<const engine::LivePeaks> peaks;      // measured; null: unknown
   std::shared_ptr<model::AdapterStore> adapters = {};  // null: it takes none
@@ -58,7 +59,8 @@ class HostedModel final : public ModelProfile {
 
   const std::string path;
   const ModelStorage storage;
-  const std::int64_t parameters, weight_bytes, weight_bytes_per_step, trained_length, kv_bytes, drafting_bytes;
+  const std::int64_t parameters, weight_bytes, weight_bytes_per_step, trained_length, kv_bytes, drafting_bytes,
+      adapter_bytes;
   const std::int64_t kv_capacity;                       // tokens that kv_bytes hold
   const std::int64_t created;                           // Unix time in seconds when the model was loaded
   const std::vector<std::string> names;                 // its own, and aliases
@@ -66,7 +68,7 @@ class HostedModel final : public ModelProfile {
 
   // What the model is for conversations with other templates.
   std::shared_ptr<ModelProfile> with_chat(std::shared_ptr<const chat::ChatFormat> other) const;
-  std::int64_t memory_bytes() const noexcept { return weight_bytes + kv_bytes + drafting_bytes; }
+  std::int64_t memory_bytes() const noexcept { return weight_bytes + kv_bytes + drafting_bytes + adapter_bytes; }
 
  private:
   const std::string tool_parser_, reasoning_parser_;

@@ -109,6 +109,7 @@ server::ModelParts load(const std::string& name, const ModelFlags& flags, const 
   parts.parameters = loaded.weights.parameters;
   parts.storage = storage_of(loaded);
   parts.weight_bytes = static_cast<std::int64_t>(loaded.transformer->weight_bytes());
+  parts.adapter_bytes = static_cast<std::int64_t>(made.adapter_bytes);
   parts.drafting_bytes = static_cast<std::int64_t>(made.drafting.total());
   parts.weight_bytes_per_step = static_cast<std::int64_t>(loaded.transformer->weight_bytes(1.0));
   parts.trained_length = loaded.transformer->spec().context_length;
