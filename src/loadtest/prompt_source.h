@@ -36,7 +36,8 @@ enum Drawn : std::uint64_t {
   kOutputLength = 1,
   kPrefixChoice = 2,
   kModelChoice = 3,
-  kTextChoice = 4
+  kTextChoice = 4,
+  kBaseChoice = 5
 };
 
 }  // namespace millrace::loadtest

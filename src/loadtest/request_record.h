@@ -39,6 +39,8 @@ struct RequestRecord {
   std::int64_t turn = 0;     // number within its session, from 0
   bool warmup = false;       // it is not counted
 
+  std::string model;  // that the workload chose (an adapter); "" = the default
+
   double due = 0.0;         // when the schedule wanted it sent
   double sent = 0.0;        // when the client began to connect or write; sent - due is the client's own delay
   double first_byte = 0.0;  // of the reply

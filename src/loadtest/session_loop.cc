@@ -111,6 +111,7 @@ void SessionLoop::send(std::unique_ptr<Live> live, double due) {
   request.record.turn = static_cast<std::int64_t>(live->turn);
   request.record.warmup = plan_.warmup;
   request.record.due = due;
+  request.record.model = live->now().model;
   request.record.asked_tokens = live->now().output_tokens;
   request.path = style_.path();
   request.body = std::move(live->body);

@@ -53,6 +53,8 @@ struct WorkloadOptions {
   double pause_s = 0.0;             // think time between turns
   std::string path;                 // of a data set or trace
   std::vector<std::string> models;  // adapters to choose from
+  double zipf = 1.0;                // the k-th of them is asked k^zipf times less often than the first; [0, 10]
+  double base_share = 0.0;          // of requests that go to none of them, [0, 1]
   double trace_speed = 1.0;         // 2 = twice as fast as recorded
   // Token ids of prompts are below this; 0 = unknown, or the endpoint accepts none, then prompts are text.
   std::int64_t vocabulary = 0;

@@ -148,6 +148,32 @@ TEST(Workloads, AdaptersAreMixedByZipf) {
   EXPECT_NE(rejection("adapters", none).find("lora-modules"), std::string::npos);
 }
 
+// How often each of them is asked for in 4,000 requests; "" is the default model.
+std::map<std::string, int> models_asked(const WorkloadOptions& options) {
+  const auto workload = made("adapters", options);
+  std::map<std::string, int> asked;
+  for (std::uint64_t i = 0; i < 4000; ++i) ++asked[workload->session(i).turns[0].model];
+  return asked;
+}
+
+TEST(Workloads, AdaptersHaveAnExponentAndAShareOfTheBase) {
+  WorkloadOptions options = options_of();
+  options.models = {"a", "b", "c", "d"};
+  options.zipf = 0.0;
+  options.base_share = 0.5;
+  const auto alike = models_asked(options);
+  EXPECT_NEAR(alike.at(""), 2000, 130);
+  for (const char* name : {"a", "b", "c", "d"}) EXPECT_NEAR(alike.at(name), 500, 90);
+  options.zipf = 2.0;
+  options.base_share = 0.0;
+  auto steep = models_asked(options);  // 144 : 36 : 16 : 9
+  EXPECT_EQ(steep.count(""), 0u);
+  EXPECT_NEAR(steep["a"], 2810, 130);
+  EXPECT_NEAR(steep["d"], 176, 55);
+  options.base_share = 1.0;
+  EXPECT_EQ(models_asked(options).at(""), 4000);
+}
+
 TEST(Workloads, ShapedLengthsHaveTheMeansOfThePaper) {
   const auto workload = made("sharegpt");
   double input = 0.0, output = 0.0;

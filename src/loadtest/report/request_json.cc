@@ -60,6 +60,7 @@ Json request_json(const RequestRecord& record, const RunFacts& facts) {
           {"session", record.session},
           {"turn", record.turn},
           {"warmup", record.warmup},
+          {"model", text_json(record.model)},
           {"due", seconds_json(record.due)},
           {"sent", time_json(record.sent, replied || record.sent != 0.0)},
           {"first_byte", time_json(record.first_byte, replied)},

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "loadtest/itl_heat.h"
+#include "loadtest/model_groups.h"
 #include "loadtest/report/request_json.h"
 
 namespace millrace::loadtest::report {
@@ -99,6 +100,26 @@ Json server_json(const ServerFacts* server) {
           {"counters", std::move(counters)}};
 }
 
+Json groups_json(const LoadRun& run, const std::string& model) {
+  const std::vector<ModelGroup> groups = model_groups(run);
+  if (groups.empty()) return nullptr;
+  Json out = Json::array();
+  for (const ModelGroup& group : groups) {
+    const bool any = group.completed > 0;
+    out.push_back({{"model", group.model.empty() ? model : group.model},
+                   {"adapter", !group.model.empty()},
+                   {"completed", group.completed},
+                   {"failed", group.failed},
+                   {"output_tokens", group.output_tokens},
+                   {"median_ttft_ms", any ? json_of(group.ttft_ms.p50) : Json(nullptr)},
+                   {"p99_ttft_ms", any ? json_of(group.ttft_ms.p99) : Json(nullptr)},
+                   {"median_tpot_ms", any ? json_of(group.tpot_ms.p50) : Json(nullptr)},
+                   {"waited", group.waited},
+                   {"mean_wait_ms", json_of(group.wait_ms)}});
+  }
+  return out;
+}
+
 Json list_json(const std::vector<double>& values) {
   Json out = Json::array();
   for (const double value : values) out.push_back(json_of(value));
@@ -153,6 +174,7 @@ Json serve_json(const RunFacts& facts) {
   report["requests"] = requests_json(facts);
   const ItlHeat heat = itl_heat(*facts.run);
   report["itl_heat"] = {{"t", heat.t}, {"ms", heat.ms}, {"counts", heat.counts}};
+  report["models"] = groups_json(*facts.run, facts.load->model);
   report["noise"] = facts.noise != nullptr ? json_of(*facts.noise) : Json(nullptr);
   return report;
 }

@@ -125,6 +125,7 @@ struct CauseLabel {
   const char *name, *label;
 };
 constexpr CauseLabel kCauses[] = {{"queue", "Waiting in the queue (%):"},
+                                  {"adapter", "Waiting for adapters (%):"},
                                   {"prefill", "Prefill (%):"},
                                   {"prefill_shared", "Prefill, for other requests' tokens (%):"},
                                   {"held", "Held: the steps went to others (%):"},
@@ -159,12 +160,33 @@ std::string time_block(const Json& report) {
   return out;
 }
 
+constexpr std::size_t kModelLines = 20;
+
+// The models and adapters of the workload, those requested most often first.
+std::string models_block(const Json& report) {
+  const Json& models = member(report, "models");
+  if (!models.is_array() || models.empty()) return {};
+  std::string out = ruled("Models and Adapters", '-');
+  out += fmt::format("{:<22} {:>8} {:>8} {:>8} {:>6} {:>7}\n", "", "requests", "med TTFT", "P99 TTFT", "waited",
+                     "wait ms");
+  for (std::size_t i = 0; i < std::min(models.size(), kModelLines); ++i) {
+    const Json& model = models[i];
+    const double requests = number(model, "completed").value_or(0.0) + number(model, "failed").value_or(0.0);
+    out += fmt::format("{:<22.22} {:>8.0f} {:>8} {:>8} {:>6} {:>7}\n", text(model, "model"), requests,
+                       cents(number(model, "median_ttft_ms")), cents(number(model, "p99_ttft_ms")),
+                       whole(number(model, "waited")), cents(number(model, "mean_wait_ms")));
+  }
+  if (models.size() > kModelLines) out += fmt::format("and {} more\n", models.size() - kModelLines);
+  return out;
+}
+
 }  // namespace
 
 std::string summary_text(const Json& report) {
   std::string out = ruled(" Serving Benchmark Result ", '=') + throughput_block(report);
   for (const Latency& latency : kLatencyBlocks) out += latency_block(report, latency);
-  return out + time_block(report) + goodput_block(report) + machine_block(report) + ruled("", '=');
+  return out + models_block(report) + time_block(report) + goodput_block(report) + machine_block(report) +
+         ruled("", '=');
 }
 
 }  // namespace millrace::loadtest::report

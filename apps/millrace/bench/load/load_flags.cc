@@ -86,6 +86,14 @@ void LoadFlags::declare_workload(CLI::App& app) {
                  "Speed of replaying a trace as a multiple of real time; 2 = twice as fast as recorded")
       ->check(CLI::Range(1e-3, 1e6));
   app.add_option("--lora-modules", adapters, "Models or LoRA adapters that --dataset-name adapters requests");
+  app.add_option(
+         "--lora-zipf", adapter_zipf,
+         "Zipf exponent s of --lora-modules: the k-th is requested k^s times less often than the first; 0 = all "
+         "alike")
+      ->check(CLI::Range(0.0, 10.0));
+  app.add_option("--lora-base-share", base_share,
+                 "Share of the requests of --dataset-name adapters that go to --model, without an adapter")
+      ->check(CLI::Range(0.0, 1.0));
   app.add_option("--vocab-size", vocabulary, "Vocabulary size that random token ids stay below; 0 = ask the server")
       ->check(CLI::Range(std::int64_t{0}, kMaxCount));
 }
@@ -162,6 +170,8 @@ std::unique_ptr<loadtest::Workload> LoadFlags::workload(std::int64_t server_voca
   options.pause_s = turn_pause;
   options.path = dataset_path;
   options.models = adapters;
+  options.zipf = adapter_zipf;
+  options.base_share = base_share;
   options.trace_speed = trace_speed;
   if (backend == "openai") options.vocabulary = vocabulary > 0 ? vocabulary : server_vocabulary;
   return loadtest::make_workload(dataset, options).or_throw();

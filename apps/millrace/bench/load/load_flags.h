@@ -30,6 +30,7 @@ struct LoadFlags {
   std::int64_t prefix = 0, prefixes = 1, turns = 1;
   double turn_pause = 0.0, trace_speed = 1.0;  // seconds; multiple of real time
   std::vector<std::string> adapters;
+  double adapter_zipf = 1.0, base_share = 0.0;
   std::int64_t vocabulary = 0;  // upper bound of random token ids; 0 = that of the server
 
   std::int64_t prompts = 100;        // sessions: requests, or conversations of several turns
