@@ -138,7 +138,7 @@ Result<model::AdapterContent> AdapterShelf::content_of(const std::string& path) 
   return model::AdapterContent{std::move(adapter)};
 }
 
-void AdapterShelf::read() {
+void AdapterShelf::read_until(TimePoint now) {
   if (empty()) return;
   for (;;) {
     if (!reading_) {
@@ -148,7 +148,7 @@ void AdapterShelf::read() {
       const auto takes = std::chrono::duration<double, std::milli>(scenario_.adapters.read_ms * 2.0 * random_.unit());
       reading_ = {version->path, env_.time + std::chrono::duration_cast<Clock::duration>(takes)};
     }
-    if (env_.time < reading_->until) return;
+    if (now < reading_->until) return;
     const std::string path = std::exchange(reading_, std::nullopt)->path;
     store_->arrived(content_of(path));
   }
@@ -204,6 +204,7 @@ void AdapterShelf::check() {
 
 void AdapterShelf::check_end() {
   if (empty()) return;
+  read_until(TimePoint::max());  // what is read for requests that have gone
   for (const auto& one : versions_) {
     const AdapterRef version = one.lock();
     if (version != nullptr && version->uses != 0) {

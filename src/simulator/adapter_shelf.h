@@ -35,7 +35,7 @@ class AdapterShelf {
   void change();
   void calm() noexcept { calm_ = true; }  // no more of them
   // Reads files as far as the time has come.
-  void read();
+  void read() { read_until(env_.time); }
   // When the file that is read now has been; nothing: none is.
   std::optional<TimePoint> next_event() const;
   // Whether one who waits may have to: something is read, or requests use adapters.
@@ -49,6 +49,7 @@ class AdapterShelf {
     std::string path;
     TimePoint until{};
   };
+  void read_until(TimePoint now);
   model::AdapterStore::LoadOptions random_options(const std::string& name);
   void load(const std::string& name, const model::AdapterStore::LoadOptions& options);
   Result<model::AdapterContent> content_of(const std::string& path);

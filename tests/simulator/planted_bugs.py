@@ -176,7 +176,7 @@ def commands():
     for entry in entries:
         if entry["output"].endswith(".cc.o"):
             file = (pathlib.Path(entry["directory"]) / entry["file"]).resolve()
-            joined = re.findall(r'#include "(.*)"', file.read_text()) if file.parent.name == "unity" else [file]
+            joined = re.findall(r'#include "(.*)"', file.read_text()) if "unity" in file.parts else [file]
             compiles |= {str(ROOT / source): (entry["command"], file) for source in joined}
         elif entry["output"] == "bin/millrace":
             link = entry["command"]
