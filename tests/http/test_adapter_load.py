@@ -66,4 +66,4 @@ def test_memory_is_kept_for_adapters(start, model, logs, folder):
         assert float(loaded.split()[0]) == pytest.approx(size / 1e6, rel=0.01) and float(kept.split()[0]) == pytest.approx(3 * size / 1e6, rel=0.01)
     with RunningServer(model, logs(), "--lora-memory", "900GB", wait=False) as server:
         assert server.process.wait(60) == 4
-        assert "--lora-memory keeps 900 GB for adapters" in server.text()
+        assert re.search(r"--lora-memory keeps \d+ GB for adapters, of which 0 B are loaded", server.text())
