@@ -40,8 +40,6 @@ BUGS = {
     "a request runs before its adapters are there": ("src/engine/intake.cc",
         "  first.adapters_missing = claim != nullptr;", "  first.adapters_missing = claim != nullptr && id % 3 != 0;"),
     "nobody asks for adapters": ("src/engine/adapter_seats.cc", "asks < kAsks", "asks > kAsks"),
-    "one that lost its place in line keeps what it asked for": ("src/engine/adapter_seats.cc",
-        "    state_.requests.at(active.request).adapter_claim->withdraw();", "    (void)active;"),
     "a page is freed twice": ("src/kv/block_table.cc",
         "    pool_->release(blocks_.back());\n    blocks_.pop_back();",
         "    pool_->release(blocks_.back());\n    if (keep == 0 && blocks_.size() == 5) pool_->release(blocks_.back());\n    blocks_.pop_back();"),
