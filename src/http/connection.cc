@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -56,7 +57,7 @@ void Connection<Stream>::start() {
 
 template <typename Stream>
 void Connection<Stream>::tick(TimePoint now) {
-  if (!wire_->expire(now) && now >= ping_at_) wire_->notify();
+  if (!wire_->expire(now) && now >= std::min(ping_at_, due_)) wire_->notify();
 }
 
 template <typename Stream>
@@ -232,6 +233,7 @@ asio::awaitable<bool> Connection<Stream>::answer(Request request) {
       wire_->allow_probe();
     }
     if (!http10_) co_await wire_->probe(s_.limits.write_idle_seconds);
+    due_ = responder->due();
     if (!wire_->gone()) co_await wire_->event();
     if (!wire_->gone()) continue;
     responder.reset();
@@ -239,7 +241,7 @@ asio::awaitable<bool> Connection<Stream>::answer(Request request) {
     finish_exchange();
     throw Ended{};
   }
-  ping_at_ = TimePoint::max();
+  ping_at_ = due_ = TimePoint::max();
   responder.reset();
   co_await send(*std::move(reply), head_only);
   co_return keep_alive_ && !retiring_ && !wire_->gone();

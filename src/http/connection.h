@@ -62,7 +62,7 @@ class Connection final : public Timed, public std::enable_shared_from_this<Conne
   const std::shared_ptr<Wire<Stream>> wire_;
   bool idle_ = true;  // between two requests
   bool retiring_ = false;
-  TimePoint ping_at_ = TimePoint::max();
+  TimePoint ping_at_ = TimePoint::max(), due_ = TimePoint::max();
   bool http10_ = false, keep_alive_ = true;
   TimePoint received_{};  // the head of the request being served
   Exchange exchange_;

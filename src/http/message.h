@@ -82,6 +82,10 @@ class Responder {
   // Called when nothing was sent for a while. Returns the head of a streamed reply if it is certain that there will be
   // one; sending it keeps proxies and clients from giving up. Later failures must be reported in the stream.
   virtual std::optional<Reply> promise() { return std::nullopt; }
+  // When poll() is to be called next even without a wake, to about a quarter of a second. Asked for after each poll().
+  virtual std::chrono::steady_clock::time_point due() const noexcept {
+    return std::chrono::steady_clock::time_point::max();
+  }
 };
 
 // Makes the connection call its Responder or StreamBody again. Any thread and any time, also after the connection has

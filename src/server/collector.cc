@@ -5,8 +5,7 @@
 namespace millrace::server {
 
 ApiError error_of(const engine::Output& output) {
-  if (output.finish == engine::FinishReason::kTimeout)
-    return {504, "timeout", "timeout", "the request took longer than it may"};
+  if (output.finish == engine::FinishReason::kTimeout) return took_too_long();
   if (output.finish == engine::FinishReason::kCancelled) return {503, "shutting_down", "", "the request was cancelled"};
   if (!output.error) return {};
   if (output.error->code == ErrorCode::kInternal && output.error->param == "logits") {
@@ -17,6 +16,8 @@ ApiError error_of(const engine::Output& output) {
   }
   return *output.error;
 }
+
+ApiError took_too_long() { return {504, "timeout", "timeout", "the request took longer than it may"}; }
 
 ApiError engine_failure() { return Error{ErrorCode::kInternal, "", "the engine has failed"}; }
 

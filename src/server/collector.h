@@ -15,6 +15,8 @@ namespace millrace::server {
 ApiError error_of(const engine::Output& output);
 // The client's error for an engine that has failed and sends no more outputs: 500.
 ApiError engine_failure();
+// The client's error where the time limit of a request is over: 504.
+ApiError took_too_long();
 
 // Takes the outputs of a job's engine requests from their streams and collects them as answers. Used by the
 // connection's thread, after job.done is set without an error. The destructor cancels what has not ended, counts the

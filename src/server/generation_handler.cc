@@ -15,9 +15,23 @@ namespace {
 
 ApiError queue_full() { return {429, "queue_full", "", "too many requests are waiting"}; }
 
+// Until then the connection's thread sees to it, also while an adapter or a model is waited for.
+void set_deadline(Job& job) {
+  const auto& seconds = job.task.fields.timeout_seconds;
+  if (!seconds) return;
+  job.deadline =
+      job.task.received + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(*seconds));
+  job.wake();
+}
+
 void submit(const std::shared_ptr<Job>& job) {
   if (job->abandoned) return;
   GenerationTask& task = job->task;
+  const double left_ms = milliseconds_between(Env::system().now(), job->deadline);
+  if (left_ms <= 0.0) return job->fail(took_too_long());
+  for (engine::Request& request : task.requests) {
+    if (request.timeout_ms) request.timeout_ms = std::min(*request.timeout_ms, left_ms);
+  }
   std::int64_t prompt_tokens = 0;
   for (const auto& prompt : task.prompts) prompt_tokens += static_cast<std::int64_t>(prompt.size());
   job->place.prepared(task.model->name, task.caller.tenant, prompt_tokens);
@@ -106,6 +120,7 @@ void read(const std::shared_ptr<Job>& job) {
   if (auto fine = job->route.read(*body, job->task.fields, job->notes); !fine) return job->fail(fine.error());
   ServerContext& server = job->server;
   GenerationFields& fields = job->task.fields;
+  set_deadline(*job);
   if (const auto rejected = reject_unknown(server.config, job->notes)) return job->fail(*rejected);
   server.billing_headers.settle(fields.billing_header, fields.system);
   if (!fields.session_id.empty()) {
@@ -161,12 +176,9 @@ class Generation final : public http::Responder {
 
   std::optional<http::Reply> poll() override {
     if (!job_->done.load(std::memory_order_acquire)) {
-      if (!job_->server.failure.raised()) return std::nullopt;
-      job_->abandoned = true;
-      answered_ = true;
-      http::Reply reply = engine_failure().reply(job_->route.dialect());
-      reply.headers.add("x-request-id", job_->request_id);  // no more: a preparing thread may be writing the rest
-      return reply;
+      if (job_->server.failure.raised()) return give_up(engine_failure());
+      if (Env::system().now() >= job_->deadline.load()) return give_up(took_too_long());
+      return std::nullopt;
     }
     if (job_->error) return finished(job_->error->reply(job_->route.dialect()));
     if (collector_ == nullptr) collector_ = std::make_unique<Collector>(job_);
@@ -182,7 +194,19 @@ class Generation final : public http::Responder {
     return stream_reply(std::move(out));
   }
 
+  TimePoint due() const noexcept override { return job_->done ? TimePoint::max() : job_->deadline.load(); }
+
  private:
+  // While the request is being prepared.
+  http::Reply give_up(const ApiError& error) {
+    job_->abandoned = true;
+    if (job_->done) job_->cancel_all();
+    answered_ = true;
+    http::Reply reply = error.reply(job_->route.dialect());
+    reply.headers.add("x-request-id", job_->request_id);  // no more: a preparing thread may be writing the rest
+    return reply;
+  }
+
   // The head goes out with the first token: what is wrong before it still gets a status of its own. See promise().
   std::optional<http::Reply> poll_stream() {
     std::string out;

@@ -24,8 +24,9 @@ struct Job {
   const FailureSignal::Listed listed;  // calls `wake` when the server gives up
   const std::string request_id;
   RunningRequests::Place place;
-  std::atomic<bool> abandoned = false;  // the client has left
-  std::int64_t tokens_used = 0;         // prompt and output tokens, for the tenant's quota; set by ~Collector()
+  std::atomic<bool> abandoned = false;                 // the client has left, or was told that its time is over
+  std::atomic<TimePoint> deadline = TimePoint::max();  // of the request's field timeout, from its first byte on
+  std::int64_t tokens_used = 0;  // prompt and output tokens, for the tenant's quota; set by ~Collector()
 
   // From here to `streams`: preparing threads write before they set `done`, the connection's thread reads after that.
   FieldNotes notes;
