@@ -10,8 +10,9 @@ namespace {
 Result<model::AdapterRef> find(const HostedModel& model, const std::string& name, const Caller& caller,
                                const char* field, const std::string& requested) {
   const bool takes = model.adapters != nullptr && caller.may_use(name);
-  auto found = takes ? model.adapters->find(name) : nullptr;
-  if (found != nullptr) return found;
+  const auto found = takes ? model.adapters->find(name) : model::AdapterRef();
+  if (!found) return make_error(found.error().code, field, "{}", found.error().message);
+  if (*found != nullptr) return *found;
   if (requested == name) return unknown_model();  // which says nothing of what others may use
   return make_error(ErrorCode::kNotFound, field, "the model {} has no adapter of that name: GET /v1/models lists them",
                     model.name);

@@ -96,7 +96,8 @@ ModelHost::Slot* ModelHost::find_adapter(std::string_view name) {
     if (store != nullptr && store->knows(std::string(name))) return &slot;
   }
   for (Slot& slot : slots_) {
-    if (slot.entry.adapter_directory.find(std::string(name))) return &slot;
+    const auto found = slot.entry.adapter_directory.find(std::string(name));
+    if (!found || *found) return &slot;  // what is wrong with it is said by the model's adapters
   }
   return nullptr;
 }

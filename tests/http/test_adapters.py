@@ -38,7 +38,7 @@ def permuted(rows, heads):
 def write_files(folder):
     """The same adapter as files without a directory of their own: as llama.cpp's converter and as Kohya's scripts write them."""
     tensors = load_file(folder / "adapter_model.safetensors")
-    gguf_file, loose = folder.parent / f"{folder.name}.gguf", folder.parent / f"{folder.name}.safetensors"
+    gguf_file, loose = folder.parent / f"{folder.name}_alone.gguf", folder.parent / f"{folder.name}_alone.safetensors"
     writer = gguf.GGUFWriter(gguf_file, "llama")
     writer.add_type("adapter")
     writer.add_string("adapter.type", "lora")
@@ -285,6 +285,40 @@ def test_an_activated_adapter_shares_the_base_up_to_its_invocation(start, folder
         assert none == 0 and cached >= 64 and text != base
         assert ask("activated", invoked)[0] == text
         assert ask("activated", plain)[0] == ask("m", plain)[0]
+
+
+def test_single_files_of_the_directory_have_names_too(start, tmp_path):
+    gguf_file, loose = write_files(write_adapter(tmp_path / "dir", 0))
+    gguf_file.rename(tmp_path / "one.gguf")
+    loose.rename(tmp_path / "two.safetensors")
+    (tmp_path / "two.gguf").write_bytes(b"GGUF")
+    with start("--lora-dir", tmp_path) as server:
+        assert text_of(server, model="one") == text_of(server, model="dir") != text_of(server)
+        reply = server.post(TEXT, ASK | {"model": "two"})
+        assert reply.status == 400 and reply.error["param"] == "model" and "two.gguf and two.safetensors" in reply.error["message"]
+        (tmp_path / "two.gguf").unlink()
+        assert text_of(server, model="two") == text_of(server, model="one")
+
+
+def test_an_unloaded_name_stays_unloaded_until_it_is_loaded(start, folder):
+    with start("--lora-dir", folder) as server:
+        a = text_of(server, model="a")
+        assert server.post(UNLOAD, {"lora_name": "a"}).status == 200
+        for fields in ({"model": "a"}, {"model": "m:a"}, {"lora": [{"name": "a"}]}):
+            assert server.post(TEXT, ASK | fields).status == 404
+        assert "a" not in names(server) and text_of(server, model="b") != a
+        assert server.post(LOAD, {"lora_name": "a", "lora_path": "a"}).headers["x-lora-generation"] == "2"
+        assert text_of(server, model="a") == a
+    with start("--lora-dir", folder) as server:
+        assert text_of(server, model="a") == a
+
+
+def test_the_time_limit_counts_waiting_for_an_adapter(start, folder):
+    with start("--lora-dir", folder, "--max-loras", 1) as server, stream(server, model="a"):
+        for fields in ({}, {"stream": True}, {"model": "m:b"}):
+            reply = server.post(TEXT, ASK | {"model": "b", "timeout": 0.3} | fields)
+            assert reply.status == 504 and reply.error["code"] == "timeout" and reply.error["param"] == "timeout", reply
+        assert server.post(TEXT, ASK | {"model": "a", "timeout": 60}).status == 200
 
 
 @pytest.mark.parametrize("name", ["../a", "a/../b", "./a", "a/", "group", "escape", "/etc", "none", "a\0", "."])

@@ -83,6 +83,7 @@ bool AdapterStore::remove(const std::string& name) {
   if (found == names_.end()) return false;
   const AdapterRef version = found->second;
   names_.erase(found);
+  removed_.insert(name);
   residency_.retire(version);
   if (config_.waiting == WaitingRequests::kReject) {
     std::erase_if(rejected_, [](const auto& one) { return one.expired(); });
@@ -103,16 +104,19 @@ bool AdapterStore::knows(const std::string& name) const {
   return names_.contains(name);
 }
 
-AdapterRef AdapterStore::find(const std::string& name) {
+Result<AdapterRef> AdapterStore::find(const std::string& name) {
   Lock lock(mutex_);
   if (const auto found = names_.find(name); found != names_.end()) return found->second;
+  if (removed_.contains(name)) return AdapterRef();
   lock.unlock();
   const auto path = directory_.find(name);
-  if (!path) return nullptr;
+  if (!path) return path.error();
+  if (!*path) return AdapterRef();
   lock.lock();
-  AdapterRef& version = names_[name];  // another thread may have found it too
+  if (removed_.contains(name) && !names_.contains(name)) return AdapterRef();  // meanwhile
+  AdapterRef& version = names_[name];                                          // another thread may have found it too
   if (version == nullptr) {
-    version = std::make_shared<AdapterVersion>(name, *path);
+    version = std::make_shared<AdapterVersion>(name, **path);
     version->named = true;
   }
   return version;

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -98,15 +99,16 @@ class AdapterStore {
   void load(const std::string& name, const std::string& path, const LoadOptions& options, Loaded then);
   // The same for a directory anywhere.
   void load_files(const std::string& name, const std::string& directory, const LoadOptions& options, Loaded then);
-  // Forgets the name; requests that have the adapter keep it. Those that wait for it go on waiting, or end with
-  // kNotFound, as Config says. False: there is none of that name.
+  // Forgets the name until an adapter is loaded under it: it is not looked up in the store's directory any more.
+  // Requests that have the adapter keep it. Those that wait for it go on waiting, or end with kNotFound, as Config
+  // says. False: there is none of that name.
   bool remove(const std::string& name);
 
   // Whether the name stands for an adapter.
   bool knows(const std::string& name) const;
   // What the name stands for now; the adapter of that name inside the store's directory if there is no other. Null:
-  // nothing.
-  AdapterRef find(const std::string& name);
+  // nothing. Errors of AdapterDirectory::find().
+  Result<AdapterRef> find(const std::string& name);
   // AdapterLease::chat of the version, if it was read already.
   std::shared_ptr<const chat::ChatFormat> chat(const AdapterRef& version) const;
   // A version of that content that a name stands for or a request keeps; null: none, or none that was read.
@@ -191,6 +193,7 @@ class AdapterStore {
   std::mutex& mutex_ = shared_->mutex;
   AdapterResidency& residency_ = shared_->residency;
   std::map<std::string, AdapterRef> names_;
+  std::set<std::string> removed_;  // names that the directory gives no adapter any more
   std::map<std::string, std::int64_t> generations_;
   std::vector<std::weak_ptr<AdapterVersion>> rejected_;
   std::deque<std::shared_ptr<Ask>> asks_;

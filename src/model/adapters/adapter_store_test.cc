@@ -90,7 +90,7 @@ class AdapterStoreTest : public testing::Test {
   }
   std::future<Answer> ask(const std::vector<std::string>& names) {
     std::vector<AdapterRef> wanted;
-    for (const std::string& name : names) wanted.push_back(store_->find(name));
+    for (const std::string& name : names) wanted.push_back(store_->find(name).or_throw());
     return ask_all(std::move(wanted));
   }
   AdapterStore::Leases get(const std::string& name) { return ask({name}).get().or_throw(); }
@@ -286,7 +286,7 @@ TEST_F(AdapterStoreTest, RemovedOnesGoWithTheirLastRequest) {
   b = get("b");
   auto rejected = ask({"a"});
   EXPECT_TRUE(waits(rejected));
-  const AdapterRef a = store_->find("a");
+  const AdapterRef a = store_->find("a").or_throw();
   EXPECT_TRUE(store_->remove("a"));
   EXPECT_TRUE(store_->rejected(a));
   EXPECT_EQ(rejected.get().error().code, ErrorCode::kNotFound);
@@ -299,7 +299,8 @@ TEST_F(AdapterStoreTest, NothingIsReadForWhoHasLeft) {
   std::atomic<bool> left = false;
   std::promise<Answer> answer;
   EXPECT_FALSE(store_->acquire(
-      {store_->find("b")}, [&](Answer got) { answer.set_value(std::move(got)); }, [&] { return left.load(); }));
+      {store_->find("b").or_throw()}, [&](Answer got) { answer.set_value(std::move(got)); },
+      [&] { return left.load(); }));
   left = true;
   a.clear();
   EXPECT_EQ(answer.get_future().get().error().code, ErrorCode::kCancelled);
@@ -317,10 +318,10 @@ TEST_F(AdapterStoreTest, FindsByNameOnlyWhatLiesInside) {
   fs::create_symlink(outside, folder_ / "link");
   EXPECT_EQ(get("group/inner")[0].adapter->key(), "inner");
   for (const std::string name : {"", ".", "..", "a/../b", "./a", "a/", "/a", "link", "empty", "none", "group//inner"}) {
-    EXPECT_EQ(store_->find(name), nullptr) << name;
+    EXPECT_EQ(store_->find(name).or_throw(), nullptr) << name;
   }
-  EXPECT_EQ(store_->find(folder_ / "a"), nullptr);
-  EXPECT_EQ(store_->find(std::string("a\0b", 3)), nullptr);
+  EXPECT_EQ(store_->find(folder_ / "a").or_throw(), nullptr);
+  EXPECT_EQ(store_->find(std::string("a\0b", 3)).or_throw(), nullptr);
   EXPECT_EQ(ask({"bad"}).get().error().code, ErrorCode::kInvalidArgument);
   EXPECT_FALSE(store_->knows("bad"));
   write("bad", "good");
@@ -400,7 +401,7 @@ TEST_F(AdapterStoreTest, ThreadsOfRequestsAndChanges) {
           ASSERT_TRUE(leases) << leases.error().message;
           EXPECT_EQ((*leases)[0].adapter->key(), "content of " + name);
         }
-        if (const AdapterRef x = store_->find("x")) {
+        if (const AdapterRef x = store_->find("x").or_throw()) {
           const auto got = ask_all({x}).get();
           ASSERT_TRUE(got) << got.error().message;
           EXPECT_EQ((*got)[0].adapter->key(), "version " + fs::path(x->path).filename().string().substr(1));

@@ -192,6 +192,7 @@ void AdapterStore::give_name(const AdapterRef& version) {
     residency_.retire(named);
   }
   named = version;
+  removed_.erase(version->name);
   version->named = true;
   version->generation = ++generations_[version->name];
   residency_.name(*version);
