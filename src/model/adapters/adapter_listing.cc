@@ -13,6 +13,7 @@
 #include "model/adapters/adapter_names.h"
 #include "model/adapters/peft_config.h"
 #include "model/adapters/target_parameters.h"
+#include "model/adapters/weights_adapter.h"
 
 namespace millrace::model {
 namespace {
@@ -99,6 +100,23 @@ bool read_gguf(Env& env, const fs::path& path, ListedAdapter& listed) {
   return true;
 }
 
+// False: it is no safetensors file of an adapter, or is one of those in a directory of PEFT.
+bool read_weights(Env& env, const fs::path& path, ListedAdapter& listed) {
+  std::error_code error;
+  auto file = env.open(path);
+  if (!file || fs::exists(path.parent_path() / kListedConfig, error)) return false;
+  listed = {.name = path.stem(), .path = path, .kind = "LoRA", .bytes = (*file)->size()};
+  try {
+    std::vector<checkpoint::RawTensor> tensors = checkpoint::read_safetensors_header(**file);
+    for (checkpoint::RawTensor& tensor : tensors) tensor.name = plain_adapter_name(std::move(tensor.name));
+    count_matrices(tensors, listed);
+    if (listed.modules > 0) static_cast<void>(weights_adapter_of(*std::move(file), {}));
+  } catch (const LoadError& failure) {
+    listed.problem = failure.error().message;
+  }
+  return listed.modules > 0;
+}
+
 }  // namespace
 
 std::vector<ListedAdapter> list_adapters(Env& env, const std::string& directory) {
@@ -109,6 +127,9 @@ std::vector<ListedAdapter> list_adapters(Env& env, const std::string& directory)
   std::vector<ListedAdapter> all;
   for (const fs::path& path : paths) {
     if (ListedAdapter listed; path.extension() == ".gguf" && read_gguf(env, path, listed)) all.push_back(listed);
+    if (ListedAdapter listed; path.extension() == ".safetensors" && read_weights(env, path, listed)) {
+      all.push_back(listed);
+    }
     if (!fs::is_directory(path, error)) continue;
     const auto text = checkpoint::read_optional_file(env, path / kListedConfig, kMaxListedBytes);
     if (text) all.push_back(read_peft(env, path, *text));

@@ -86,11 +86,16 @@ std::map<std::string, PeftConfig::Module> take_modules(checkpoint::Checkpoint& t
 AdapterFiles read_weights_adapter(Env& env, const std::string& path, const ModuleNames& modules) {
   auto bytes = checkpoint::read_optional_file(env, path, kMaxAdapterBytes);
   if (!bytes) throw_load_error(ErrorCode::kNotFound, path, "{}: No such file or directory", path);
+  return weights_adapter_of(std::make_unique<FileInMemory>(path, *std::move(bytes)), modules);
+}
+
+AdapterFiles weights_adapter_of(std::unique_ptr<RandomAccessFile> file, const ModuleNames& modules) {
+  const std::string path = file->path();
   AdapterFiles files{.path = path};
   checkpoint::Checkpoint& tensors = files.tensors;
   tensors.path = tensors.config.file = path;
   tensors.container = checkpoint::Checkpoint::Container::kSafetensors;
-  tensors.files.push_back(std::make_unique<FileInMemory>(path, *std::move(bytes)));
+  tensors.files.push_back(std::move(file));
   tensors.tensors = checkpoint::read_safetensors_header(*tensors.files.front());
   std::vector<std::string> known;
   for (RawTensor& tensor : tensors.tensors) {
