@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t kPieceBytes = 8 << 20;
-constexpr std::uint64_t kMaxConfigBytes = 16 << 20;
+constexpr std::uint64_t kMaxCopiedConfig = 16 << 20;
 
 std::vector<TensorSpec> specs_of(const Checkpoint& checkpoint) {
   std::vector<TensorSpec> specs;
@@ -77,7 +77,7 @@ std::vector<GgufEntry> metadata_of(const Checkpoint& checkpoint, const CopyChang
 }
 
 Result<std::string> changed_config(const std::string& directory, const nlohmann::json& changes) {
-  const auto text = read_file(Env::system(), directory + "/config.json", kMaxConfigBytes);
+  const auto text = read_file(Env::system(), directory + "/config.json", kMaxCopiedConfig);
   if (!text) return text.error();
   if (changes.empty()) return *text;
   auto config = nlohmann::ordered_json::parse(*text, nullptr, false);
@@ -85,8 +85,14 @@ Result<std::string> changed_config(const std::string& directory, const nlohmann:
     return make_error(ErrorCode::kBadFile, "config.json", "{}/config.json: plain JSON expected", directory);
   }
   for (const auto& [field, value] : changes.items()) {
+    const bool in_text = config.contains("text_config") && config["text_config"].contains(field);
+    if (value.is_null()) {
+      config.erase(field);
+      if (in_text) config["text_config"].erase(field);
+      continue;
+    }
     config[field] = value;
-    if (config.contains("text_config") && config["text_config"].contains(field)) config["text_config"][field] = value;
+    if (in_text) config["text_config"][field] = value;
   }
   return config.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
@@ -98,12 +104,16 @@ bool is_beside_weights(const std::string& name) {
   return std::ranges::none_of(kWeights, [&](std::string_view ending) { return name.ends_with(ending); });
 }
 
-Result<void> copy_other_files(const std::string& from, const OutputDirectory& to) {
+Result<void> copy_other_files(const std::string& from, const OutputDirectory& to, const CopyChanges& changes) {
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(from, error)) {
     const std::string name = entry.path().filename();
     if (!entry.is_regular_file(error) || name == "config.json" || !is_beside_weights(name)) continue;
+    if (changes.left_out.contains(name) || changes.files.contains(name)) continue;
     if (!fs::copy_file(entry.path(), to.file(name), error)) break;
+  }
+  for (const auto& [name, path] : changes.files) {
+    if (error || !fs::copy_file(path, to.file(name), error)) break;
   }
   if (error) return make_error(ErrorCode::kInvalidArgument, "out", "{}: copying its files: {}", from, error.message());
   return {};
@@ -126,7 +136,7 @@ Result<void> write_directory(const Checkpoint& checkpoint, const std::string& pa
   const auto config = changed_config(checkpoint.path, changes.config);
   if (!config) return config.error();
   if (auto written = out->write("config.json", *config); !written) return written;
-  if (auto copied = copy_other_files(checkpoint.path, *out); !copied) return copied;
+  if (auto copied = copy_other_files(checkpoint.path, *out, changes); !copied) return copied;
   return out->commit();
 }
 

@@ -2,7 +2,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -13,7 +15,9 @@ namespace millrace::checkpoint {
 
 // What a copy says otherwise than its original.
 struct CopyChanges {
-  nlohmann::json config = nlohmann::json::object();  // fields of config.json, also within its text_config
+  nlohmann::json config = nlohmann::json::object();  // fields of config.json, also within its text_config; null: none
+  std::set<std::string> left_out;                    // names of other files that the copy is without
+  std::map<std::string, std::string> files;          // by name: those that it has from elsewhere
   std::vector<GgufEntry> metadata;                   // in GGUF, in place of entries of these keys or behind the others
 };
 

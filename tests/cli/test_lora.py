@@ -2,6 +2,7 @@
 import json
 import pathlib
 import resource
+import shutil
 import subprocess
 
 import pytest
@@ -59,6 +60,14 @@ def test_list_says_what_is_in_a_directory(millrace, tmp_path):
     (tmp_path / "broken/adapter_config.json").write_text('{"peft_type": "IA3"}')
     listed = millrace("lora", "list", tmp_path)
     assert "IA3" in listed.out and "adapter_model" in listed.err
+    tensors = safetensors.load_file(ADAPTERS / "llama_q_v/adapter_model.safetensors")
+    kohya = {name.replace("lora_A", "lora_down").replace("lora_B", "lora_up"): values for name, values in tensors.items()}
+    safetensors.save_file(kohya, tmp_path / "alone.safetensors", metadata={"ss_network_alpha": "8"})
+    safetensors.save_file(kohya, tmp_path / "no_alpha.safetensors")
+    safetensors.save_file({"model.norm.weight": numpy.ones(4, numpy.float32)}, tmp_path / "model.safetensors")
+    files = {one["name"]: one for one in json.loads(millrace("lora", "list", tmp_path, "--json").out)["adapters"]}
+    assert set(files) == {"alone", "broken", "no_alpha"}
+    assert (files["alone"]["rank"], files["alone"]["modules"], files["alone"]["problem"]) == (4, 4, "") and "alpha" in files["no_alpha"]["problem"]
     missing = millrace("lora", "list", tmp_path / "none", ok=False)
     assert missing.code == 3 and "none" in missing.err
 
@@ -177,16 +186,47 @@ def test_a_disk_that_is_full_leaves_nothing(program, tiny, tiny_directory, tmp_p
     assert [p.name for p in tmp_path.iterdir()] == ["a"]
 
 
-@pytest.mark.parametrize("quantized", ["awq_gemm_g32", "ct_fp8_block"])
-def test_weights_in_several_tensors_take_no_adapter(millrace, tmp_path, quantized):
+@pytest.mark.parametrize("quantized", ["awq_gemm_g32", "ct_fp8_block", "modelopt_fp8", "mlx_4bit"])
+def test_quantized_safetensors_are_merged_into_a_plain_type(millrace, tmp_path, quantized):
     base = GOLDEN / "quantized" / quantized
     config = json.loads((base / "config.json").read_text())
     heads, width = config["num_attention_heads"], config["hidden_size"]
-    write_adapter(tmp_path / "a", {"self_attn.q_proj": (heads * config.get("head_dim", width // heads), width)}, config["num_hidden_layers"])
+    sizes = {"self_attn.q_proj": (heads * (config.get("head_dim") or width // heads), width)}
+    products = write_adapter(tmp_path / "a", sizes, config["num_hidden_layers"])
     assert "fits" in millrace("lora", "check", base, tmp_path / "a").out
     refused = millrace("lora", "merge", base, tmp_path / "a", "-o", tmp_path / "out", ok=False)
-    assert refused.code == 3 and "q_proj.weight' is stored in several tensors" in refused.err
+    assert refused.code == 3 and "q_proj.weight' is stored in several tensors" in refused.err and "--type bf16" in refused.err
     assert [p.name for p in tmp_path.iterdir()] == ["a"]
+    for scale in (0, 1):
+        millrace("lora", "merge", base, f"{tmp_path / 'a'}={scale}", "-o", tmp_path / str(scale), "--type", "f32")
+    before, after = (tensors_of(tmp_path / name) for name in "01")
+    assert set(before) == set(after) and all(values.dtype == numpy.float32 for values in after.values())
+    for name, values in before.items():
+        module = name.removesuffix(".weight")
+        assert numpy.abs(after[name] - values - products.get(module, 0)).max() < 1e-6, name
+    written = json.loads((tmp_path / "1/config.json").read_text())
+    assert not {"quantization_config", "quantization"} & set(written) and not (tmp_path / "1/hf_quant_config.json").exists()
+    assert "fits" in millrace("lora", "check", tmp_path / "1", tmp_path / "a").out
+
+
+def test_merged_models_have_the_layers_and_tokens_of_their_adapters(millrace, tmp_path):
+    only_merged = GOLDEN / "merged_adapters"
+    millrace("lora", "merge", LLAMA, only_merged / "llama_layers", "-o", tmp_path / "layers")
+    assert json.loads((tmp_path / "layers/config.json").read_text())["num_hidden_layers"] == 4
+    assert {name.split(".")[2] for name in tensors_of(tmp_path / "layers") if ".layers." in name} == set("0123")
+    adapter = shutil.copytree(only_merged / "llama_tokens", tmp_path / "adapter")
+    (adapter / "added_tokens.json").write_text('{"<new>": 64}')
+    millrace("lora", "merge", LLAMA, adapter, "-o", tmp_path / "tokens")
+    assert json.loads((tmp_path / "tokens/config.json").read_text())["vocab_size"] == 67
+    assert {tensors_of(tmp_path / "tokens")[name].shape for name in ("model.embed_tokens.weight", "lm_head.weight")} == {(67, 32)}
+    assert (tmp_path / "tokens/added_tokens.json").read_text() == '{"<new>": 64}'
+    refused = millrace("lora", "merge", tmp_path / "layers", adapter, "-o", tmp_path / "x", "--type", "q4_0", ok=False)
+    assert refused.code == 2 and not (tmp_path / "x").exists()
+    millrace("lora", "merge", LLAMA, only_merged / "llama_norms", "-o", tmp_path / "norms")
+    tuned = safetensors.load_file(only_merged / "llama_norms/adapter_model.safetensors")
+    assert (tensors_of(tmp_path / "norms")["model.norm.weight"] == tuned["base_model.model.model.norm.weight"]).all()
+    refused = millrace("lora", "merge", LLAMA / "model.gguf", only_merged / "llama_norms", "-o", tmp_path / "x.gguf", ok=False)
+    assert refused.code == 3 and "input_layernorm.weight" in refused.err and not (tmp_path / "x.gguf").exists()
 
 
 def test_what_cannot_be_written_is_refused_by_name(millrace, tmp_path):

@@ -2,7 +2,7 @@
 """Makes adapters of the tiny checkpoints in tests/golden with PEFT, and the float32 logits of the models with them.
 
 Run by hand with the names of the adapters to make (none: all); the results are committed, so that the tests need none of this:
-    make_adapters.py [NAME ...]
+    make_adapters.py [NAME | merged/NAME ...]
 Needs torch, transformers >= 5.23, peft >= 0.21, safetensors. Those named *_peft018 are made where peft is 0.18, the others are not.
 
 Each folder of tests/golden/adapters holds
@@ -122,6 +122,23 @@ APART = {
     "qwen3_moe_apart": ("families/qwen3_moe", "mlp", ["gate_proj", "up_proj", "down_proj"], {}, {"r": 4, "lora_alpha": 6}),
 }
 
+# What requests cannot have and `millrace lora merge` takes, in tests/golden/merged_adapters: (base, new tokens, configuration)
+MERGED = {
+    "llama_norms": ("tiny/llama", 0, {"r": 4, "target_modules": ["q_proj"], "modules_to_save": ["input_layernorm", "norm"]}),
+    "qwen3_norms": ("tiny/qwen3_head24", 0, {"r": 4, "target_modules": ["v_proj"], "modules_to_save": ["q_norm", "k_norm", "post_attention_layernorm"]}),
+    "gemma2_norms": ("families/gemma2", 0, {"r": 4, "target_modules": ["o_proj"], "modules_to_save": ["pre_feedforward_layernorm", "norm"]}),
+    "gpt2_norms": ("tiny/gpt2", 0, {"r": 4, "fan_in_fan_out": True, "target_modules": ["c_attn"], "modules_to_save": ["ln_1", "ln_f"]}),
+    "llama_tokens": ("tiny/llama", 3, {"r": 4, "target_modules": ["q_proj"], "modules_to_save": ["embed_tokens", "lm_head"]}),
+    "llama_tokens_lora": ("tiny/llama", 2, {"r": 4, "target_modules": ["embed_tokens", "lm_head", "v_proj"]}),
+    "llama_tied_tokens": ("tiny/llama_tied_biased", 5, {"r": 4, "target_modules": ["v_proj"]}),
+    "llama_layers": ("tiny/llama", 0, {"r": 4, "target_modules": LLAMA, "layer_replication": [[0, 2], [1, 2], [0, 1]]}),
+    "llama_tied_layers": (
+        "tiny/llama_tied_biased",
+        0,
+        {"r": 3, "use_dora": True, "target_modules": ["q_proj", "down_proj"], "layer_replication": [[1, 2], [0, 2]], "rank_pattern": {"layers.2.mlp.down_proj": 5}},
+    ),
+}
+
 
 def logits_of(model, tokens):
     with torch.no_grad():
@@ -142,14 +159,20 @@ def train(name, weight):
         weight.add_(torch.randn_like(weight) * 0.3 * (weight.std() + 0.01))
 
 
-def base_model(base):
+def base_model(base, options, new_tokens=0):
     model = hf.AutoModelForCausalLM.from_pretrained(GOLDEN / base, dtype=torch.float32, attn_implementation="eager").eval()
+    if new_tokens:
+        model.resize_token_embeddings(model.config.vocab_size + new_tokens)
     tokens = torch.randint(3, model.config.vocab_size, (1, TOKENS))
+    invocation = torch.tensor(options.get("alora_invocation_tokens", []), dtype=torch.int64)
+    for place in (3, TOKENS - 9):  # the last one counts
+        tokens[0, place : place + len(invocation)] = invocation
+    for i in range(new_tokens):
+        tokens[0, 2 * i] = model.config.vocab_size - 1 - i
     return model, tokens, logits_of(model, tokens)
 
 
-def finish(name, base, tokens, plain, expected):
-    folder = OUT / name
+def finish(folder, name, base, tokens, plain, expected):
     changed = ((expected - plain).abs().max() / plain.abs().max()).item()
     assert changed > 0.02, f"{name}: the adapter changes the logits by {changed:.1e} of the largest"
     (folder / "README.md").unlink(missing_ok=True)
@@ -162,25 +185,26 @@ def finish(name, base, tokens, plain, expected):
     print(f"{name}: {sum(f.stat().st_size for f in folder.iterdir())} bytes, logits changed by {changed:.2f} of the largest")
 
 
-def make(name, base, options):
+def make(folder, name, base, options, new_tokens=0):
     torch.manual_seed(sum(name.encode()))
-    folder = OUT / name
     shutil.rmtree(folder, ignore_errors=True)
-    model, tokens, plain = base_model(base)
+    model, tokens, plain = base_model(base, options, new_tokens)
     adapted = peft.get_peft_model(model, peft.LoraConfig(task_type="CAUSAL_LM", **options)).eval()
     with torch.no_grad():
         for module, weight in adapted.named_parameters():
             train(module, weight)
     expected = logits_of(adapted, tokens)
+    if "alora_invocation_tokens" in options:
+        assert torch.equal(expected[: TOKENS - 9], plain[: TOKENS - 9]) and not torch.equal(expected[TOKENS - 9], plain[TOKENS - 9])
     adapted.save_pretrained(folder, safe_serialization=not name.endswith("_torch"))
-    finish(name, base, tokens, plain, expected)
+    finish(folder, name, base, tokens, plain, expected)
 
 
 def make_apart(name, base, mixture, experts, others, options):
     torch.manual_seed(sum(name.encode()))
     folder = OUT / name
     shutil.rmtree(folder, ignore_errors=True)
-    model, tokens, plain = base_model(base)
+    model, tokens, plain = base_model(base, options)
     config = model.config
     width, hidden = getattr(config, "moe_intermediate_size", config.intermediate_size), config.hidden_size
     tensors = {}
@@ -197,16 +221,23 @@ def make_apart(name, base, mixture, experts, others, options):
     peft.LoraConfig(task_type="CAUSAL_LM", target_modules=targets, inference_mode=True, **options).save_pretrained(folder)
     save_file(tensors, folder / "adapter_model.safetensors")
     expected = logits_of(peft.PeftModel.from_pretrained(model, folder).eval(), tokens)
-    finish(name, base, tokens, plain, expected)
+    finish(folder, name, base, tokens, plain, expected)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", metavar="NAME", choices=[*ADAPTERS, *APART, []])
-    for chosen in parser.parse_args().names or [*ADAPTERS, *APART]:
-        if chosen.endswith("_peft018") != peft.__version__.startswith("0.18."):
-            print(f"{chosen}: not made with peft {peft.__version__}")
-        elif chosen in ADAPTERS:
-            make(chosen, *ADAPTERS[chosen])
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    chosen = parser.parse_args().names
+    wanted = {*ADAPTERS, *APART, *(f"merged/{name}" for name in MERGED)}
+    if unknown := set(chosen) - wanted:
+        parser.error(f"no adapters: {', '.join(sorted(unknown))}")
+    for name in chosen or sorted(wanted):
+        if name.endswith("_peft018") != peft.__version__.startswith("0.18."):
+            print(f"{name}: not made with peft {peft.__version__}")
+        elif name in ADAPTERS:
+            make(OUT / name, name, *ADAPTERS[name])
+        elif name in APART:
+            make_apart(name, *APART[name])
         else:
-            make_apart(chosen, *APART[chosen])
+            base, new_tokens, options = MERGED[name.removeprefix("merged/")]
+            make(GOLDEN / "merged_adapters" / name.removeprefix("merged/"), name.removeprefix("merged/"), base, options, new_tokens)

@@ -32,8 +32,8 @@ std::unique_ptr<checkpoint::Checkpoint> tuned_model(const fs::path& base, const 
   const TensorFormats f32 = [](const checkpoint::RawTensor& tensor) {
     return tensor.shape.rank() == 2 ? quant::find_format("f32") : nullptr;
   };
-  static_cast<void>(merge_adapters(Env::system(), *checkpoint,
-                                   backend::cpu::make_cpu_backend({.threads = 1}).or_throw(), scaled, f32));
+  static_cast<void>(merge_adapters(
+      Env::system(), *checkpoint, backend::cpu::make_cpu_backend({.threads = 1}).or_throw(), scaled, {.formats = f32}));
   return checkpoint;
 }
 

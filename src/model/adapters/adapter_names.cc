@@ -20,6 +20,7 @@ constexpr std::pair<std::string_view, std::string_view> kEnds[] = {
     {".lora.up.weight", ".lora_B.weight"},
     {".lora_linear_layer.down.weight", ".lora_A.weight"},
     {".lora_linear_layer.up.weight", ".lora_B.weight"},
+    {".original_module.weight", ".base_layer.weight"},  // the base's, beside a whole copy
 };
 
 // Parts behind which a checkpoint of training has the adapter's name: "lora_A.default.weight". The saved one has not.

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 namespace millrace::model {
 
@@ -14,9 +16,14 @@ enum class AdapterType {
   kInt8,
 };
 
+// PEFT's layer_replication: the layers of a base that a model of its layers runs, as ranges [first, end) of their
+// numbers. Empty: each once.
+using LayerReplication = std::vector<std::pair<std::int64_t, std::int64_t>>;
+
 struct AdapterOptions {
   AdapterType type = AdapterType::kAuto;
   std::int64_t max_rank = 512;
+  LayerReplication layers = {};  // which layers the base has several times; the adapter must be made for these
 };
 
 }  // namespace millrace::model

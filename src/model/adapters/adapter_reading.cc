@@ -21,7 +21,8 @@ constexpr double kLikeness = 0.5;
 
 constexpr std::string_view kA = ".lora_A.weight", kB = ".lora_B.weight", kBiasOfB = ".lora_B.bias",
                            kMagnitude = ".lora_magnitude_vector", kWhole = ".weight", kBias = ".bias",
-                           kBaseBias = ".base_layer.bias", kRowsOfTokens = ".token_adapter.trainable_tokens_delta";
+                           kBaseBias = ".base_layer.bias", kBaseWeight = ".base_layer.weight",
+                           kRowsOfTokens = ".token_adapter.trainable_tokens_delta";
 
 std::string operator+(const std::string& module, std::string_view end) { return module + std::string(end); }
 
@@ -400,6 +401,27 @@ void AdapterReading::add_head(const backend::Linear& linear, bool tied) {
   sources.push_back(std::move(source));
 }
 
+void AdapterReading::check_mergeable_only() const {
+  for (const checkpoint::RawTensor& tensor : files_.tensors.tensors) {
+    const bool vector = tensor.shape.rank() == 1 && tensor.name.ends_with(kWhole);
+    if (!vector) continue;
+    throw_load_error(ErrorCode::kUnsupported, tensor.name,
+                     "{}: tensor '{}' is a vector, as of a norm, of which requests have none of their own: merge the "
+                     "adapter into the model's safetensors with `millrace lora merge`",
+                     files_.path, tensor.name);
+  }
+  const std::string &embedding = spec_.names.embedding, &head = spec_.names.head;
+  for (const std::string& tensor : {embedding + kWhole, embedding + kBaseWeight, head + kWhole, head + kBaseWeight}) {
+    const std::string name = spec_.names.in_file(tensor);
+    const checkpoint::RawTensor* whole = files_.tensors.find(name);
+    if (whole == nullptr || whole->shape.rank() != 2 || whole->shape[0] <= spec_.vocab_size) continue;
+    throw_load_error(ErrorCode::kUnsupported, name,
+                     "{}: tensor '{}' is {}, of more tokens than the model's {}: merge the adapter into the model's "
+                     "safetensors with `millrace lora merge`",
+                     files_.path, name, whole->shape.to_string(), spec_.vocab_size);
+  }
+}
+
 void AdapterReading::check_complete() const {
   loader_.check_all_used();
   const auto need = [&](const std::string& field, const std::string& what, const std::string& end) {
@@ -419,7 +441,7 @@ void AdapterReading::check_complete() const {
 }
 
 void AdapterReading::pass_copy(const std::string& module, WeightLoader& base, const std::string& base_name) {
-  const std::string name = module + ".base_layer.weight";
+  const std::string name = module + kBaseWeight;
   if (!loader_.has(name)) return;
   const std::int64_t rows = spec_.vocab_size, cols = spec_.embedding_width();
   const backend::WeightSource copy = loader_.linear(name, rows, cols), own = base.linear(base_name, rows, cols);

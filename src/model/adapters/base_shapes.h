@@ -28,6 +28,13 @@ class BaseShapes {
   std::shared_ptr<const Adapter> load(Env& env, const std::string& path, const AdapterOptions& options) {
     return AdapterLoader(base_, model_, backend_).load(env, path, options);
   }
+  // The same in two steps.
+  AdapterFiles open(Env& env, const std::string& path) {
+    return AdapterLoader(base_, model_, backend_).open(env, path);
+  }
+  std::shared_ptr<const Adapter> load(const AdapterFiles& files, const AdapterOptions& options) {
+    return AdapterLoader(base_, model_, backend_).load(files, options);
+  }
   const Transformer& model() const noexcept { return model_; }
 
  private:

@@ -46,7 +46,20 @@ std::vector<const BlockWeight*> stacked_in(const Product& product, const std::ve
 
 std::shared_ptr<const Adapter> AdapterLoader::load(Env& env, const std::string& path,
                                                    const AdapterOptions& options) const {
-  const AdapterFiles files = open_adapter(env, path, [&] { return adapter_modules(checkpoint_); });
+  return load(open(env, path), options);
+}
+
+AdapterFiles AdapterLoader::open(Env& env, const std::string& path) const {
+  return open_adapter(env, path, [&] { return adapter_modules(checkpoint_); });
+}
+
+std::shared_ptr<const Adapter> AdapterLoader::load(const AdapterFiles& files, const AdapterOptions& options) const {
+  if (files.config.layer_replication() != options.layers) {
+    throw_load_error(ErrorCode::kUnsupported, "layer_replication",
+                     "{}: layer_replication is set, which gives the model other layers: merge the adapter with "
+                     "`millrace lora merge`",
+                     files.tensors.config.file);
+  }
   ModelSpec spec = adapter_spec(checkpoint_, files);
   const LayerStack& layers = model_.layers();
   if (std::ssize(spec.layers) > layers.size()) spec.layers.resize(static_cast<std::size_t>(layers.size()));
@@ -60,6 +73,7 @@ std::shared_ptr<const Adapter> AdapterLoader::load(Env& env, const std::string& 
   const ModelSpec whole = spec;
   spec.transposed_linears = false;
   AdapterReading reading(files, spec, whole, options);
+  reading.check_mergeable_only();
   for (std::size_t i = 0; i < spec.layers.size(); ++i) {
     const auto layer = static_cast<std::int64_t>(i);
     const HasTensor has = [&](const std::string& pattern) {
@@ -81,7 +95,7 @@ std::shared_ptr<const Adapter> AdapterLoader::load(Env& env, const std::string& 
   reading.pass_copy(spec.names.head, base, (tied ? own.embedding : own.head) + ".weight");
   reading.check_complete();
   if (reading.sources.empty() && reading.of_embedding.empty()) {
-    throw_load_error(ErrorCode::kBadFile, path, "{}: has no weights", path);
+    throw_load_error(ErrorCode::kBadFile, files.path, "{}: has no weights", files.path);
   }
   const std::vector<std::int32_t>& invocation = files.config.invocation_tokens();
   if (!invocation.empty() && !reading.of_embedding.empty()) {

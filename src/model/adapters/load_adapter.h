@@ -7,6 +7,7 @@
 #include "base/env.h"
 #include "checkpoint/checkpoint.h"
 #include "model/adapters/adapter.h"
+#include "model/adapters/adapter_files.h"
 #include "model/adapters/adapter_options.h"
 #include "model/transformer.h"
 
@@ -23,6 +24,9 @@ class AdapterLoader {
 
   // `path`: a directory of PEFT, or a file in GGUF or safetensors, as open_adapter() takes them.
   std::shared_ptr<const Adapter> load(Env& env, const std::string& path, const AdapterOptions& options) const;
+  // The same of files that are open.
+  std::shared_ptr<const Adapter> load(const AdapterFiles& files, const AdapterOptions& options) const;
+  AdapterFiles open(Env& env, const std::string& path) const;
 
  private:
   const checkpoint::Checkpoint& checkpoint_;

@@ -78,4 +78,12 @@ checkpoint::CopyChanges changes_of_type(const Checkpoint& base, const QuantForma
   return changes;
 }
 
+void leave_out_quantization(checkpoint::CopyChanges& changes) {
+  changes.config[std::string(checkpoint::kQuantizationField)] = nullptr;
+  changes.config[std::string(checkpoint::kMlxField)] = nullptr;
+  for (const std::string_view file : {checkpoint::kQuantizationFile, checkpoint::kModelOptFile}) {
+    changes.left_out.emplace(file);
+  }
+}
+
 }  // namespace millrace::model

@@ -15,5 +15,7 @@ TensorFormats formats_of_type(const checkpoint::Checkpoint& base, const ModelSpe
 
 // What the copy's configuration has to say of it.
 checkpoint::CopyChanges changes_of_type(const checkpoint::Checkpoint& base, const quant::QuantFormat& type);
+// Makes a copy say no more that its weights are quantized.
+void leave_out_quantization(checkpoint::CopyChanges& changes);
 
 }  // namespace millrace::model

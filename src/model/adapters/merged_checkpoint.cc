@@ -8,6 +8,7 @@
 #include "base/sha256.h"
 #include "model/adapters/base_shapes.h"
 #include "model/adapters/changed_tensor.h"
+#include "model/adapters/kept_matrices.h"
 #include "model/block.h"
 #include "model/weight_loader.h"
 #include "model/weights/checkpoint_weights.h"
@@ -25,6 +26,9 @@ class Terms {
   Terms(const Checkpoint& base, const Transformer& model)
       : base_(base), model_(model), names_(model.spec().names), weights_(base) {}
 
+  // Takes the vectors out of the files that are the base's as a whole. Returns a key of their values; empty: there are
+  // none.
+  std::string take_vectors(AdapterFiles& files, double scale);
   // Adds all of an adapter whose weights are HeldLowRanks and HeldRowDeltas.
   void add(const Adapter& adapter, double scale);
   // The terms by the name of the tensor.
@@ -70,7 +74,10 @@ void Terms::check_plain(const std::string& file_name, const MatrixShape& shape) 
   const auto stored = weights_.open(file_name, shape);
   const bool plain = stored->tensors.size() == 1 && stored->tensors.front()->format == stored->format &&
                      stored->factors.empty() && stored->columns.empty();
-  if (!plain) refuse(file_name, "is stored in several tensors: nothing can be merged into it");
+  if (!plain)
+    refuse(file_name,
+           "is stored in several tensors: nothing can be merged into it, but `millrace lora merge --type bf16` "
+           "writes a model that is not quantized");
 }
 
 // The factor of the rows' own order in the file.
@@ -261,6 +268,37 @@ void Terms::add(const Adapter& adapter, double scale) {
   }
 }
 
+std::string Terms::take_vectors(AdapterFiles& files, double scale) {
+  KeptMatrices kept;
+  std::vector<RawTensor> others;
+  for (const RawTensor& tensor : files.tensors.tensors) {
+    const std::string module = tensor.name.substr(0, tensor.name.rfind('.'));
+    const RawTensor *weight = base_.find(module + ".weight"), *own = base_.find(tensor.name);
+    const bool vector = weight != nullptr && weight->shape.rank() == 1 && own != nullptr && own->shape == tensor.shape;
+    if (!vector) {
+      others.push_back(tensor);
+      continue;
+    }
+    std::vector<std::byte> stored(tensor.bytes);
+    files.tensors.read(tensor, 0, stored).or_throw();
+    const auto n = static_cast<std::size_t>(tensor.shape.elements());
+    MatrixTerm term{.column_factors = std::vector<float>(n, static_cast<float>(1.0 - scale)),
+                    .dense = std::vector<float>(n)};
+    tensor.format->unpack(stored.data(), term.dense);
+    kept.note(tensor.name, term.dense);
+    for (float& value : term.dense) value *= static_cast<float>(scale);
+    all_[tensor.name].push_back(std::move(term));
+    for (const std::string& saved : std::vector<std::string>(files.config.modules_to_save())) {
+      if (module == saved || module.ends_with("." + saved)) files.config.forget_saved(saved);
+    }
+  }
+  if (others.size() == files.tensors.tensors.size()) return {};
+  files.tensors.tensors = std::move(others);
+  files.tensors.tensor_index.clear();
+  index_tensors(files.tensors);
+  return kept.key();
+}
+
 // A head of its own, with the values of the embedding.
 void untie_head(Checkpoint& base, const WeightNames& names) {
   RawTensor head = *base.find(names.in_file(names.embedding + ".weight"));
@@ -285,18 +323,23 @@ const quant::QuantFormat& format_of(const Checkpoint& base, const RawTensor& ten
 }  // namespace
 
 Merged merge_adapters(Env& env, Checkpoint& base, std::unique_ptr<backend::Backend> backend,
-                      std::span<const ScaledAdapter> adapters, const TensorFormats& formats) {
+                      std::span<const ScaledAdapter> adapters, const MergeOptions& options) {
   BaseShapes shapes(base, std::move(backend), backend::MatmulPrecision::kF32);
   Terms terms(base, shapes.model());
   Sha256 digest;
   for (const ScaledAdapter& one : adapters) {
-    const auto adapter = shapes.load(env, one.path, {.type = AdapterType::kF32, .max_rank = 1024});
-    if (!adapter->invocation_tokens().empty()) {
+    AdapterFiles files = shapes.open(env, one.path);
+    if (!files.config.invocation_tokens().empty()) {
       throw_load_error(ErrorCode::kUnsupported, "alora_invocation_tokens",
                        "{}: alora_invocation_tokens is set: what begins amid a prompt cannot be merged", one.path);
     }
-    terms.add(*adapter, one.scale);
-    const std::string text = fmt::format("{} {}\n", adapter->key(), one.scale);
+    std::string text = terms.take_vectors(files, one.scale);
+    if (text.empty() || !files.tensors.tensors.empty()) {
+      const auto adapter = shapes.load(files, {.type = AdapterType::kF32, .max_rank = 1024, .layers = options.layers});
+      terms.add(*adapter, one.scale);
+      text += adapter->key();
+    }
+    text += fmt::format(" {}\n", one.scale);
     digest.update(std::as_bytes(std::span(text)));
   }
   const auto error = std::make_shared<RoundingError>();
@@ -311,7 +354,7 @@ Merged merge_adapters(Env& env, Checkpoint& base, std::unique_ptr<backend::Backe
     for (RawTensor& tensor : tensors) {
       const auto found = terms.all().find(tensor.name);
       const bool changed = found != terms.all().end();
-      const quant::QuantFormat& format = format_of(base, tensor, changed, formats);
+      const quant::QuantFormat& format = format_of(base, tensor, changed, options.formats);
       if (!changed && &format == tensor.format) continue;
       made.push_back(std::make_unique<ChangedTensor>(*base.files[static_cast<std::size_t>(tensor.file)], tensor, format,
                                                      changed ? std::move(found->second) : std::vector<MatrixTerm>(),

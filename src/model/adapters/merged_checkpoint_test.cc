@@ -44,7 +44,7 @@ std::unique_ptr<checkpoint::Checkpoint> merged_checkpoint(const fs::path& base, 
   const TensorFormats f32 = [](const checkpoint::RawTensor& tensor) {
     return tensor.shape.rank() <= 3 ? quant::find_format("f32") : nullptr;
   };
-  const Merged made = merge_adapters(Env::system(), *checkpoint, merging_backend(), adapters, f32);
+  const Merged made = merge_adapters(Env::system(), *checkpoint, merging_backend(), adapters, {.formats = f32});
   if (merged != nullptr) *merged = made;
   return checkpoint;
 }
@@ -166,9 +166,9 @@ TEST(MergedCheckpoint, RoundsToTheFormatThatIsAskedFor) {
   const ScaledAdapter adapter{kQueriesAndValues};
   auto checkpoint = checkpoint::open_checkpoint(Env::system(), kLlama).or_throw();
   const quant::QuantFormat* bf16 = quant::find_format("bf16");
-  const Merged merged =
-      merge_adapters(Env::system(), *checkpoint, merging_backend(), {&adapter, 1},
-                     [&](const checkpoint::RawTensor& tensor) { return tensor.shape.rank() == 2 ? bf16 : nullptr; });
+  const Merged merged = merge_adapters(
+      Env::system(), *checkpoint, merging_backend(), {&adapter, 1},
+      {.formats = [&](const checkpoint::RawTensor& tensor) { return tensor.shape.rank() == 2 ? bf16 : nullptr; }});
   EXPECT_EQ(checkpoint->find("model.layers.0.self_attn.q_proj.weight")->format, bf16);
   EXPECT_EQ(checkpoint->find("model.layers.0.mlp.up_proj.weight")->format, bf16);
   const GoldenLogits golden = read_golden(kQueriesAndValues);

@@ -104,8 +104,8 @@ TEST_P(MergedFamily, ComputesWhatTheAdapterBesideItDoes) {
   const TensorFormats f32 = [](const checkpoint::RawTensor& tensor) {
     return tensor.shape.rank() <= 3 ? quant::find_format("f32") : nullptr;
   };
-  static_cast<void>(
-      merge_adapters(env, *checkpoint, backend::cpu::make_cpu_backend({.threads = 1}).or_throw(), {&adapter, 1}, f32));
+  static_cast<void>(merge_adapters(env, *checkpoint, backend::cpu::make_cpu_backend({.threads = 1}).or_throw(),
+                                   {&adapter, 1}, {.formats = f32}));
   TestRunner merged(std::move(checkpoint), exact);
   const std::vector<std::int32_t> tokens = {3, 9, 27, 30, 5, 11};
   const std::vector<float> expected = beside.run_whole(tokens);

@@ -22,6 +22,7 @@ using checkpoint::JsonFields;
 
 constexpr std::int64_t kMaxRank = 1024;
 constexpr std::int64_t kDefaultRank = 8;
+constexpr std::size_t kMaxReplicated = 4096;  // layers
 
 // Fields that say how an adapter was trained, or which weights it has, which its tensors say too.
 constexpr std::string_view kWithoutEffect[] = {
@@ -45,14 +46,14 @@ constexpr std::string_view kRead[] = {"peft_type",
                                       "trainable_token_indices",
                                       "alora_invocation_tokens",
                                       "target_parameters",
-                                      "peft_version"};
+                                      "peft_version",
+                                      "layer_replication"};
 
 struct Unsupported {
   std::string_view field, what;
 };
 // Fields that change what an adapter computes.
 constexpr Unsupported kUnsupported[] = {
-    {"layer_replication", "layers that run several times"},
     {"use_qalora", "QA-LoRA"},
     {"use_bdlora", "block-diagonal LoRA"},
     {"arrow_config", "routing among adapters"},
@@ -212,6 +213,26 @@ bool wrote_inputs_first(const JsonFields& fields) {
   return std::from_chars(version.data() + 2, end, minor).ec == std::errc() && minor < kFirstThatLooks;
 }
 
+// [[0, 4], [2, 5]]
+LayerReplication layers_of(const JsonFields& fields) {
+  constexpr std::string_view kField = "layer_replication";
+  constexpr const char* kExpected = "ranges [first, end) of layers, of at most 4096 together";
+  LayerReplication layers;
+  const nlohmann::json* value = fields.find(kField);
+  if (value == nullptr || value->is_null()) return layers;
+  if (!value->is_array()) fields.wrong_type(kField, kExpected);
+  std::size_t count = 0;
+  for (const nlohmann::json& range : *value) {
+    const bool pair = range.is_array() && range.size() == 2 && range[0].is_number_unsigned() &&
+                      range[1].is_number_unsigned() && range[0] < range[1] && range[1] <= kMaxReplicated;
+    if (!pair) fields.wrong_type(kField, kExpected);
+    layers.emplace_back(range[0].get<std::int64_t>(), range[1].get<std::int64_t>());
+    count += static_cast<std::size_t>(layers.back().second - layers.back().first);
+    if (count > kMaxReplicated) fields.wrong_type(kField, kExpected);
+  }
+  return layers;
+}
+
 }  // namespace
 
 PeftConfig::PeftConfig(const std::string& file, std::map<std::string, Module> modules,
@@ -244,6 +265,7 @@ PeftConfig::PeftConfig(const std::string& file, std::string_view text) {
   lora_bias_ = fields.boolean("lora_bias").value_or(false);
   token_indices_ = indices_of(fields);
   invocation_tokens_ = invocation_of(fields);
+  layers_ = layers_of(fields);
   modules_to_save_ = names_of(fields, "modules_to_save", "a list of modules");
   target_parameters_ = names_of(fields, "target_parameters", "a list of parameters");
   takes_inputs_first_ = wrote_inputs_first(fields);

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "model/adapters/adapter_options.h"
+
 namespace millrace::model {
 
 // adapter_config.json of PEFT, as far as it decides what an adapter of LoRA computes.
@@ -40,6 +42,9 @@ class PeftConfig {
   bool takes_inputs_first() const noexcept { return takes_inputs_first_; }
   // Activated LoRA, arXiv:2504.12397: Adapter::invocation_tokens().
   const std::vector<std::int32_t>& invocation_tokens() const noexcept { return invocation_tokens_; }
+  // Forgets one of them, whose tensors are taken elsewhere.
+  void forget_saved(const std::string& module) { std::erase(modules_to_save_, module); }
+  const LayerReplication& layer_replication() const noexcept { return layers_; }
   bool has_token_indices() const noexcept { return !token_indices_.empty(); }
   // The tokens, at least 0, whose rows of that module the adapter has, in the order of its tensor.
   std::vector<std::int64_t> token_indices(const std::string& module) const;
@@ -57,6 +62,7 @@ class PeftConfig {
   bool takes_inputs_first_ = false;
   std::vector<std::string> modules_to_save_, target_parameters_;
   std::vector<std::int32_t> invocation_tokens_;
+  LayerReplication layers_;
   Patterns ranks_, alphas_;
   std::map<std::string, Module> modules_;                                         // of files without patterns
   std::vector<std::pair<std::string, std::vector<std::int64_t>>> token_indices_;  // by module; "": the embedding

@@ -9,6 +9,7 @@
 
 #include "base/memory_env.h"
 #include "checkpoint/safetensors_writer.h"
+#include "checkpoint/testing/tiny_torch_file.h"
 #include "model/adapters/load_adapter.h"
 #include "model/testing/runner.h"
 
@@ -153,7 +154,7 @@ TEST_F(SpoiltAdapter, WithPartsOfOtherSizes) {
   };
   // More rows than the base's vocabulary has, as after new tokens.
   files_.add(first + "embed_tokens.weight", spec().vocab_size + 2, spec().hidden_size);
-  expect_without(first + "embed_tokens.weight", {"model.embed_tokens.weight", "[66, 32]", "[64, 32]"});
+  expect_without(first + "embed_tokens.weight", {"model.embed_tokens.weight", "[66, 32]", "model's 64", "lora merge"});
   files_.add("base_model.model.lm_head.weight", spec().vocab_size, spec().hidden_size - 1);
   expect_without("base_model.model.lm_head.weight", {"lm_head.weight", "[64, 31]"});
   files_.add(first + "layers.0.input_layernorm.weight", 1, spec().hidden_size);
@@ -274,6 +275,56 @@ TEST_F(SpoiltAdapter, WithoutWeightsOrFiles) {
   const AdapterLoader loader(runner_.checkpoint(), runner_.transformer(), runner_.backend());
   EXPECT_THROW(loader.load(env_, "a", {}), LoadError);
   EXPECT_THROW(loader.load(env_, "b", {}), LoadError);
+}
+
+TEST_F(SpoiltAdapter, OfFurtherLayersOrNormsSaysHowToMergeIt) {
+  for (const nlohmann::json& layers :
+       {nlohmann::json{{1, 1}}, nlohmann::json{{0, -1}}, nlohmann::json{{0, 4097}},
+        nlohmann::json{{0, 4000}, {0, 4000}}, nlohmann::json{0, 2}, nlohmann::json("0")}) {
+    env_.files.clear();
+    files_.config["layer_replication"] = layers;
+    expect_refused({"layer_replication", "ranges"});
+  }
+  env_.files.clear();
+  files_.config["layer_replication"] = {{0, 2}, {1, 2}};
+  expect_refused({"adapter_config.json", "layer_replication", "`millrace lora merge`"});
+  env_.files.clear();
+  files_.config.erase("layer_replication");
+  files_.config["modules_to_save"] = {"norm"};
+  files_.tensors["base_model.model.model.norm.weight"] = {{spec().hidden_size}, std::vector<float>(32, 1.0f)};
+  expect_refused({"model.norm.weight", "`millrace lora merge`"});
+}
+
+TEST_F(SpoiltAdapter, InSeveralFilesSaysHowToSaveIt) {
+  env_.files = {{"a/adapter_model-00001-of-00002.safetensors", files_.weights()},
+                {"a/adapter_model.safetensors", ""},
+                {"a/adapter_model.safetensors.index.json", "{}"}};
+  env_.files.erase("a/adapter_model.safetensors");
+  env_.files["a/adapter_config.json"] = files_.config.dump();
+  const AdapterLoader loader(runner_.checkpoint(), runner_.transformer(), runner_.backend());
+  try {
+    loader.load(env_, "a", {});
+    ADD_FAILURE() << "it loads";
+  } catch (const LoadError& failure) {
+    EXPECT_NE(failure.error().message.find("index.json: an adapter in several files"), std::string::npos);
+    EXPECT_NE(failure.error().message.find("load it with PEFT"), std::string::npos);
+  }
+}
+
+// Python would call os.system; here nothing can.
+TEST_F(SpoiltAdapter, WithCodeInItsPickleIsRefusedByName) {
+  namespace pickled = checkpoint::pickled;
+  checkpoint::TinyTorchFile torch;
+  torch.pickle = pickled::whole(pickled::global("os", "system") + pickled::text("true") + "\x85R");
+  env_.files = {{"a/adapter_config.json", files_.config.dump()}, {"a/adapter_model.bin", torch.bytes()}};
+  const AdapterLoader loader(runner_.checkpoint(), runner_.transformer(), runner_.backend());
+  try {
+    loader.load(env_, "a", {});
+    ADD_FAILURE() << "it loads";
+  } catch (const LoadError& failure) {
+    EXPECT_NE(failure.error().message.find("adapter_model.bin"), std::string::npos) << failure.error().message;
+    EXPECT_NE(failure.error().message.find("'os.system'"), std::string::npos) << failure.error().message;
+  }
 }
 
 TEST_F(SpoiltAdapter, CutAtAnyByteNeverHalfLoads) {

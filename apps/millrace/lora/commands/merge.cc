@@ -1,4 +1,5 @@
 #include <cstdio>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "adapter_flags.h"
@@ -9,7 +10,9 @@
 #include "command.h"
 #include "lora/scaled_adapter.h"
 #include "model/adapters/merge_formats.h"
+#include "model/adapters/reshaped_base.h"
 #include "model/make_spec.h"
+#include "model/weights/dequantized.h"
 #include "model_flags.h"
 #include "printable.h"
 #include "progress.h"
@@ -26,6 +29,11 @@ struct MergeFlags {
   bool json = false;
 };
 
+constexpr const char* kTokenizerFiles[] = {"tokenizer.json",    "tokenizer_config.json",
+                                           "tokenizer.model",   "special_tokens_map.json",
+                                           "added_tokens.json", "vocab.json",
+                                           "merges.txt",        "chat_template.jinja"};
+
 std::vector<std::string> type_names() {
   std::vector<std::string> names;
   for (const quant::QuantFormat& format : quant::all_formats()) {
@@ -35,11 +43,24 @@ std::vector<std::string> type_names() {
 }
 
 // The changes that make a configuration that of the merged model.
-checkpoint::CopyChanges changes_of(const checkpoint::Checkpoint& merged, const quant::QuantFormat* type, bool untied) {
+checkpoint::CopyChanges changes_of(const model::ReshapedBase& base, const quant::QuantFormat* type, bool untied) {
   checkpoint::CopyChanges changes;
-  if (type != nullptr) changes = model::changes_of_type(merged, *type);
+  if (type != nullptr) changes = model::changes_of_type(*base.checkpoint, *type);
+  changes.config.update(base.config);
   if (untied) changes.config["tie_word_embeddings"] = false;
+  if (base.tokenizer.empty()) return changes;
+  for (const char* name : kTokenizerFiles) {
+    const std::filesystem::path path = std::filesystem::path(base.tokenizer) / name;
+    if (std::filesystem::is_regular_file(path)) changes.files[name] = path;
+  }
   return changes;
+}
+
+// The model, not quantized any more if a type is named for one that safetensors hold quantized.
+std::unique_ptr<checkpoint::Checkpoint> open_base(const MergeFlags& flags, bool& dequantized) {
+  auto checkpoint = app::open_model(flags.model, flags.hub);
+  dequantized = !flags.type.empty() && model::is_quantized(*checkpoint);
+  return dequantized ? model::dequantized(std::move(checkpoint)) : std::move(checkpoint);
 }
 
 int merge(const MergeFlags& flags) {
@@ -48,20 +69,25 @@ int merge(const MergeFlags& flags) {
     adapters.push_back(parse_scaled_adapter(text));
     adapters.back().path = app::adapter_path(adapters.back().path, flags.hub);
   }
-  const auto checkpoint = app::open_model(flags.model, flags.hub);
-  model::TensorFormats formats;
+  bool dequantized = false;
+  model::ReshapedBase base = model::reshaped_base(Env::system(), open_base(flags, dequantized), adapters);
+  const auto& checkpoint = base.checkpoint;
+  model::MergeOptions options{.layers = base.layers};
   const quant::QuantFormat* type = quant::find_format(flags.type);
-  if (type != nullptr) formats = model::formats_of_type(*checkpoint, model::make_spec(*checkpoint).or_throw(), *type);
+  if (type != nullptr) {
+    options.formats = model::formats_of_type(*checkpoint, model::make_spec(*checkpoint).or_throw(), *type);
+  }
   const std::size_t tensors = checkpoint->tensors.size();
   const model::Merged merged = model::merge_adapters(
-      Env::system(), *checkpoint, backend::cpu::make_cpu_backend({.threads = 1}).or_throw(), adapters, formats);
+      Env::system(), *checkpoint, backend::cpu::make_cpu_backend({.threads = 1}).or_throw(), adapters, options);
   std::uint64_t bytes = 0;
   for (const checkpoint::RawTensor& tensor : checkpoint->tensors) bytes += tensor.bytes;
   WorkerTeam team(flags.threads > 0 ? flags.threads : usable_threads());
   {
     app::Progress progress("merge", bytes,
                            flags.hub.no_progress ? app::Progress::Mode::kSilent : app::Progress::Mode::kAuto);
-    const auto changes = changes_of(*checkpoint, type, checkpoint->tensors.size() > tensors);
+    auto changes = changes_of(base, type, checkpoint->tensors.size() > tensors);
+    if (dequantized) model::leave_out_quantization(changes);
     checkpoint::write_checkpoint(*checkpoint, flags.out, changes, team, [&](std::uint64_t done) {
       progress.update(done);
     }).or_throw();
@@ -104,7 +130,7 @@ app::Command merge() {
                 ->required();
             app.add_option("--type", flags->type,
                            "Data type or quantization of the output: of GGUF any of these, of safetensors f32, f16 or "
-                           "bf16; default that of the model, tensor by tensor")
+                           "bf16, which quantized ones need; default that of the model, tensor by tensor")
                 ->check(CLI::IsMember(type_names()));
             app.add_option("-t,--threads", flags->threads,
                            "Worker threads, which do not change the output; 0 = all processors")
