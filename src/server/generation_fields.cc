@@ -231,7 +231,7 @@ void add_serving_fields(GenerationSchema& schema) {
           "Name of the request in logs and traces")
       .number(
           "timeout", [](Fields& f) -> auto& { return f.timeout_seconds; }, {0.0, 3600.0, true},
-          "Time limit of the request in seconds, after which it ends unfinished")
+          "Time limit of the request in seconds, waiting included, after which it ends unfinished")
       .number(
           "ttft_target_ms", [](Fields& f) -> auto& { return f.ttft_target_ms; }, {0.0, 1e9},
           "Target of the time to first token under --scheduling-policy slo, in ms; 0 = none")

@@ -311,3 +311,8 @@ def test_pages_on_disk_are_not_those_of_the_model_without_it(millrace, real_mode
 def test_lora_merge_takes_one_adapter(millrace, tiny, flags):
     refused = millrace("run", tiny, "Hello", "--url", "none", *flags, ok=False)
     assert refused.code == 2 and "lora-merge goes with one --lora" in refused.err
+
+
+def test_two_adapters_of_one_name_are_refused(millrace, tiny):
+    refused = millrace("run", tiny, "Hello", "--url", "none", "--lora", "a=x", "--lora", "a=y", ok=False)
+    assert refused.code == 2 and "lora names 'a' twice" in refused.err

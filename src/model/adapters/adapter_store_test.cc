@@ -422,5 +422,19 @@ TEST_F(AdapterStoreTest, ThreadsOfRequestsAndChanges) {
   EXPECT_LE(store_->figures().resident, 3);
 }
 
+// Also where another thread has looked it up meanwhile, and though its files are there.
+TEST_F(AdapterStoreTest, ARemovedNameIsUnknownUntilItIsLoadedAgain) {
+  AdapterStore& store = make({});
+  get("a");
+  const AdapterRef before = store.find("a").or_throw();
+  EXPECT_TRUE(store.remove("a"));
+  EXPECT_EQ(store.find("a").or_throw(), nullptr);
+  EXPECT_FALSE(store.knows("a"));
+  EXPECT_NE(store.find("b").or_throw(), nullptr);
+  ASSERT_TRUE(load("a", "a"));
+  EXPECT_NE(store.find("a").or_throw(), nullptr);
+  EXPECT_NE(store.find("a").or_throw(), before);
+}
+
 }  // namespace
 }  // namespace millrace::model

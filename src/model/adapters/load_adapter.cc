@@ -100,7 +100,8 @@ std::shared_ptr<const Adapter> AdapterLoader::load(const AdapterFiles& files, co
   const std::vector<std::int32_t>& invocation = files.config.invocation_tokens();
   if (!invocation.empty() && !reading.of_embedding.empty()) {
     throw_load_error(ErrorCode::kUnsupported, spec.names.embedding,
-                     "{}: module '{}': activated LoRA of the embedding is not supported", path, spec.names.embedding);
+                     "{}: module '{}': activated LoRA of the embedding is not supported", files.path,
+                     spec.names.embedding);
   }
   if (!invocation.empty()) reading.kept.note(fmt::format("invocation {}", fmt::join(invocation, " ")));
   auto packed = backend_.make_low_ranks(std::move(reading.sources), model_.precision());

@@ -45,8 +45,8 @@ void drop_copies(checkpoint::Checkpoint& tensors) {
   for (const checkpoint::RawTensor& tensor : tensors.tensors) {
     const auto [at, is_new] = first.emplace(tensor.name, &tensor);
     const checkpoint::RawTensor& other = *at->second;
-    const bool same = !is_new && tensor.format == other.format && tensor.shape == other.shape &&
-                      tensor.bytes == other.bytes && bytes_of(tensor) == bytes_of(other);
+    const bool same = !is_new && tensor.name.find(".lora_") == std::string::npos && tensor.format == other.format &&
+                      tensor.shape == other.shape && tensor.bytes == other.bytes && bytes_of(tensor) == bytes_of(other);
     if (!same) kept.push_back(tensor);
   }
   tensors.tensors = std::move(kept);
