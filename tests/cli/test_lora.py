@@ -313,6 +313,6 @@ def test_lora_merge_takes_one_adapter(millrace, tiny, flags):
     assert refused.code == 2 and "lora-merge goes with one --lora" in refused.err
 
 
-def test_two_adapters_of_one_name_are_refused(millrace, tiny):
-    refused = millrace("run", tiny, "Hello", "--url", "none", "--lora", "a=x", "--lora", "a=y", ok=False)
+def test_two_adapters_of_one_name_are_refused(millrace, real_model):
+    refused = millrace("run", real_model, "Hello", "--url", "none", "--lora", "a=x", "--lora", "a=y", ok=False)
     assert refused.code == 2 and "lora names 'a' twice" in refused.err

@@ -107,14 +107,13 @@ bool AdapterStore::knows(const std::string& name) const {
 Result<AdapterRef> AdapterStore::find(const std::string& name) {
   Lock lock(mutex_);
   if (const auto found = names_.find(name); found != names_.end()) return found->second;
-  if (removed_.contains(name)) return AdapterRef();
   lock.unlock();
   const auto path = directory_.find(name);
   if (!path) return path.error();
   if (!*path) return AdapterRef();
   lock.lock();
-  if (removed_.contains(name) && !names_.contains(name)) return AdapterRef();  // meanwhile
-  AdapterRef& version = names_[name];                                          // another thread may have found it too
+  if (removed_.contains(name) && !names_.contains(name)) return AdapterRef();
+  AdapterRef& version = names_[name];  // another thread may have found it too
   if (version == nullptr) {
     version = std::make_shared<AdapterVersion>(name, **path);
     version->named = true;

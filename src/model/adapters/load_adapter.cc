@@ -42,6 +42,21 @@ std::vector<const BlockWeight*> stacked_in(const Product& product, const std::ve
   return stacked;
 }
 
+void read_layers(const LayerStack& layers, const ModelSpec& spec, AdapterReading& reading) {
+  for (std::size_t i = 0; i < spec.layers.size(); ++i) {
+    const auto layer = static_cast<std::int64_t>(i);
+    const HasTensor has = [&](const std::string& pattern) {
+      return reading.has(WeightLoader::layer_name(pattern, layer));
+    };
+    for (std::size_t b = 0; b < spec.layers[i].blocks.size(); ++b) {
+      const std::vector<BlockWeight> weights = block_weights(spec.layers[i].blocks[b], spec, has);
+      for (const Product* product : layers.products(layer, b)) {
+        reading.add(*product, stacked_in(*product, weights), layer);
+      }
+    }
+  }
+}
+
 }  // namespace
 
 std::shared_ptr<const Adapter> AdapterLoader::load(Env& env, const std::string& path,
@@ -74,18 +89,7 @@ std::shared_ptr<const Adapter> AdapterLoader::load(const AdapterFiles& files, co
   spec.transposed_linears = false;
   AdapterReading reading(files, spec, whole, options);
   reading.check_mergeable_only();
-  for (std::size_t i = 0; i < spec.layers.size(); ++i) {
-    const auto layer = static_cast<std::int64_t>(i);
-    const HasTensor has = [&](const std::string& pattern) {
-      return reading.has(WeightLoader::layer_name(pattern, layer));
-    };
-    for (std::size_t b = 0; b < spec.layers[i].blocks.size(); ++b) {
-      const std::vector<BlockWeight> weights = block_weights(spec.layers[i].blocks[b], spec, has);
-      for (const Product* product : layers.products(layer, b)) {
-        reading.add(*product, stacked_in(*product, weights), layer);
-      }
-    }
-  }
+  read_layers(layers, spec, reading);
   const bool tied = model_.spec().tied_head;
   reading.add_embedding(model_.embedding());
   reading.add_head(model_.head(), tied);
