@@ -26,7 +26,7 @@ struct LowRankSource {
     // Index of its A. kInput: there is none, and B [its rows, k], in any format, is multiplied with x itself. Not of
     // experts.
     std::int64_t shrink = 0;
-    WeightSource b = {};  // [its rows, rank of its A] as f32 or bf16, multiplied in f32; no rows: none
+    WeightSource b = {};  // [its rows, rank of its A] as f32, bf16 or int8_16, multiplied with f32; no rows: none
     // In place of B: numbers of outputs, ascending, to which A x is added in its order. At most its rank.
     std::vector<std::int32_t> outputs = {};
     std::vector<float> factor = {};  // [its rows] or empty: 1. DoRA, arXiv:2402.09353

@@ -35,7 +35,7 @@ class AdapterClaimsTest : public EngineTest {
   }
   Request claiming(const std::string& name, int priority = 0) {
     Request r = request(70, 4);
-    const model::AdapterRef version = store_->find(name);
+    const model::AdapterRef version = store_->find(name).or_throw();
     r.adapters = {{.key = version->key}};
     r.priority = priority;
     return r;

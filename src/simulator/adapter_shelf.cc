@@ -79,7 +79,7 @@ void AdapterShelf::equip(engine::Request& request) {
   for (int i = 0; i < n; ++i) {
     const std::string name = name_of(std::min(random_.in(0, last), random_.in(0, last)));
     if (!store_->knows(name)) continue;
-    const AdapterRef version = store_->find(name);
+    const AdapterRef version = store_->find(name).or_throw();
     if (version->path != current_.at(name)) verdict_.fail("A1", 0, "{} stands for an earlier adapter", name);
     note(version);
     const bool twice = std::ranges::any_of(wanted, [&](const AdapterRef& one) { return one->key == version->key; });

@@ -13,7 +13,7 @@ class AdapterClaimTest : public testing::Test {
     EXPECT_EQ(store_->next_read()->path, name);
     arrives(name);
     EXPECT_EQ(store_->next_read(), nullptr);
-    return store_->find(name);
+    return store_->find(name).or_throw();
   }
   void arrives(const std::string& name) {
     std::vector<std::unique_ptr<backend::LowRank>> none;

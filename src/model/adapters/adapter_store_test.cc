@@ -331,9 +331,9 @@ TEST_F(AdapterStoreTest, FindsByNameOnlyWhatLiesInside) {
 
 TEST_F(AdapterStoreTest, AClaimHoldsNothingBeforeItIsTaken) {
   make({.count = 1});
-  EXPECT_FALSE(store_->known({store_->find("a")})) << "its files were never read";
+  EXPECT_FALSE(store_->known({store_->find("a").or_throw()})) << "its files were never read";
   get("a");
-  const AdapterRef a = store_->find("a");
+  const AdapterRef a = store_->find("a").or_throw();
   EXPECT_EQ(store_->known({a}).value()[0].key, "content of a");
   get("b");
   AdapterClaim claim(store_, {a});
@@ -351,7 +351,7 @@ TEST_F(AdapterStoreTest, AClaimThatGoesWithdrawsItsAsk) {
   get("b");
   auto held = get("a");
   {
-    AdapterClaim claim(store_, {store_->find("b")});
+    AdapterClaim claim(store_, {store_->find("b").or_throw()});
     EXPECT_FALSE(claim.take(true));
   }
   held.clear();
@@ -366,7 +366,7 @@ TEST_F(AdapterStoreTest, ClaimsDoNotPassOneThatWaitsForever) {
   auto held = get("a");
   auto waiting = ask({"b"});
   EXPECT_TRUE(waits(waiting));
-  const AdapterRef a = store_->find("a");
+  const AdapterRef a = store_->find("a").or_throw();
   int passed = 0;
   while (passed < 1000 && AdapterClaim(store_, {a}).take(false)) ++passed;
   EXPECT_EQ(passed, 64);
