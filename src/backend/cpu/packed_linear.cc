@@ -135,35 +135,60 @@ std::int64_t PackedLinear::column(std::int64_t panel) const noexcept {
   return n_;
 }
 
-void PackedLinear::run(const PanelRange& panels, const Activations& x, const float* bias, bool accumulate, float* out,
-                       std::int64_t out_stride, float factor, AheadStream* ahead) const noexcept {
-  const Segment& segment = panels.segment;
-  const std::int64_t column = panels.begin * kPanelRows;
+void PanelView::multiply(const Product& product, const Activations& x, float* out,
+                         std::int64_t out_stride) const noexcept {
+  const std::int64_t column = product.first * kPanelRows;
   LinearArgs args{};
-  args.panels = panel(segment, panels.begin, panels.expert);
-  args.n_panels = panels.end - panels.begin;
-  args.panel_bytes = segment.panel_bytes;
+  args.panels = memory(product.first, product.last, product.expert).data();
+  args.n_panels = product.last - product.first;
+  args.panel_bytes = panel_bytes;
   args.x = x;
   args.out = out;
   args.out_stride = out_stride;
-  args.out_columns = std::min(segment.rows, panels.end * kPanelRows) - column;
-  args.bias = bias == nullptr ? nullptr : bias + segment.first_row + column;
-  args.accumulate = accumulate;
-  args.format = segment.format;
-  args.factor = factor * segment.factor(panels.expert);
-  args.ahead = ahead;
-  segment.kernel->run(args);
+  args.out_columns = std::min(rows, product.last * kPanelRows) - column;
+  args.bias = product.bias == nullptr ? nullptr : product.bias + column;
+  args.accumulate = product.accumulate;
+  args.format = format;
+  args.factor = product.factor * (factors == nullptr ? 1.0f : factors[product.expert]);
+  args.ahead = product.ahead;
+  kernel(args);
 }
 
-void PackedLinear::add_product(std::int64_t first, std::int64_t last, const float* x, std::int64_t rows, float* out,
-                               std::int64_t out_stride, std::int64_t expert) const noexcept {
-  DCHECK(segments_.size() == 1 && segments_.front().kernel->activation == ActivationType::kF32);
+void PanelView::add_product(const Product& product, const float* x, std::int64_t n_rows, std::int64_t k, float* out,
+                            std::int64_t out_stride) const noexcept {
+  DCHECK(activation == ActivationType::kF32);
   Activations values;
-  values.rows = rows;
-  values.k = k_;
+  values.rows = n_rows;
+  values.k = k;
   values.f32 = x;
-  values.f32_stride = k_;
-  run({segments_.front(), first, last, expert}, values, nullptr, true, out, out_stride);
+  values.f32_stride = k;
+  Product added = product;
+  added.accumulate = true;
+  multiply(added, values, out, out_stride);
+}
+
+PanelView PackedLinear::view(const Segment& segment) const noexcept {
+  return {.panels = panel(segment, 0, 0),
+          .panel_bytes = segment.panel_bytes,
+          .expert_bytes = segment.expert_bytes,
+          .factors = segment.factors.empty() ? nullptr : segment.factors.data(),
+          .format = segment.format,
+          .kernel = segment.kernel->run,
+          .rows = segment.rows,
+          .activation = segment.kernel->activation};
+}
+
+void PackedLinear::run(const PanelRange& panels, const Activations& x, const float* bias, bool accumulate, float* out,
+                       std::int64_t out_stride, float factor, AheadStream* ahead) const noexcept {
+  const Segment& segment = panels.segment;
+  view(segment).multiply({.first = panels.begin,
+                          .last = panels.end,
+                          .expert = panels.expert,
+                          .bias = bias == nullptr ? nullptr : bias + segment.first_row,
+                          .accumulate = accumulate,
+                          .factor = factor,
+                          .ahead = ahead},
+                         x, out, out_stride);
 }
 
 struct PackedLinear::Counts {

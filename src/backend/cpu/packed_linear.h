@@ -14,6 +14,38 @@ namespace millrace::backend::cpu {
 
 class PackedCache;
 
+// The panels of one weight, or of each expert's, and how they are multiplied: all that small products need to know, in
+// one place, as each thing that they must look up elsewhere is waited for. Valid as long as the weight.
+struct PanelView {
+  const std::byte* panels = nullptr;
+  std::size_t panel_bytes = 0, expert_bytes = 0;
+  const float* factors = nullptr;  // of the experts' matrices; null = 1
+  const quant::QuantFormat* format = nullptr;
+  void (*kernel)(const LinearArgs& args) = nullptr;
+  std::int64_t rows = 0;  // of one expert
+  ActivationType activation = ActivationType::kF32;
+
+  struct Product {
+    std::int64_t first, last;  // panels
+    std::int64_t expert = 0;
+    const float* bias = nullptr;  // of the weight's rows
+    bool accumulate = false;
+    float factor = 1.0f;
+    AheadStream* ahead = nullptr;
+  };
+  // Computes x W^T for these panels. `out` is at the first of their columns.
+  void multiply(const Product& product, const Activations& x, float* out, std::int64_t out_stride) const noexcept;
+  // The same for rows x [rows, k] of f32 that lie one behind the other, for a kernel that takes f32: nothing is
+  // prepared. Adds to the outputs.
+  void add_product(const Product& product, const float* x, std::int64_t n_rows, std::int64_t k, float* out,
+                   std::int64_t out_stride) const noexcept;
+  std::span<const std::byte> memory(std::int64_t first, std::int64_t last, std::int64_t expert) const noexcept {
+    const std::byte* of_expert = panels + static_cast<std::size_t>(expert) * expert_bytes;
+    return {of_expert + static_cast<std::size_t>(first) * panel_bytes,
+            of_expert + static_cast<std::size_t>(last) * panel_bytes};
+  }
+};
+
 // A Linear of the CPU: stacked weights, each of one format, in panels of 16 rows, and each with the kernel chosen for
 // it.
 class PackedLinear final : public Linear {
@@ -86,18 +118,12 @@ class PackedLinear final : public Linear {
   // Computes out = x W^T (+ bias) (+ out) for the columns of the panels [first, last).
   void multiply(std::int64_t first, std::int64_t last, const Product& product) const noexcept;
 
-  // Adds x W^T to the outputs of the panels [first, last) of a single weight whose kernel takes f32, for rows x [rows,
-  // k] that lie one behind the other. For small products: nothing is prepared.
-  void add_product(std::int64_t first, std::int64_t last, const float* x, std::int64_t rows, float* out,
-                   std::int64_t out_stride, std::int64_t expert) const noexcept;
+  // The weight number `segment` of those that are stacked.
+  PanelView view(std::size_t segment) const noexcept { return view(segments_[segment]); }
+  // Whether one of the weights is multiplied with x as two int8 numbers, which only multiply() does.
+  bool has_two_terms() const noexcept { return int8x2_; }
 
   void unpack_row(std::int64_t row, float* out) const override;
-  // The memory of the panels [first, last) of a single weight.
-  std::span<const std::byte> panel_memory(std::int64_t first, std::int64_t last, std::int64_t expert) const noexcept {
-    const std::byte* at = panel(segments_.front(), first, expert);
-    return {at, panel(segments_.front(), last, expert)};
-  }
-
   struct Counts;
 
  private:
@@ -105,6 +131,7 @@ class PackedLinear final : public Linear {
     return memory_.data + segment.offset + static_cast<std::size_t>(expert) * segment.expert_bytes +
            static_cast<std::size_t>(index) * segment.panel_bytes;
   }
+  PanelView view(const Segment& segment) const noexcept;
   struct PanelRange {
     const Segment& segment;
     std::int64_t begin, end, expert;

@@ -109,36 +109,43 @@ PackedLowRank::PackedLowRank(LowRankSource source, MatmulPrecision precision, co
   std::vector<WeightSource> matrices;
   for (LowRankSource::Shrink& shrink : source.shrinks) matrices.push_back(std::move(shrink.a));
   if (!matrices.empty()) a_ = by_part(matrices);
+  for (const auto& part : a_) {
+    for (std::size_t i = 0; i < shrinks_.size() && !part->has_two_terms(); ++i) a_views_.push_back(part->view(i));
+  }
   for (LowRankSource::Expand& expand : source.expands) {
     const PackedLinear::Stacked place = base.stacked(static_cast<std::size_t>(expand.stacked));
     Expand made{.first_panel = place.first_panel,
                 .panels = (place.rows + kPanelRows - 1) / kPanelRows,
                 .first_column = place.first_row,
                 .rows = place.rows,
-                .shrink = expand.shrink,
-                .b = {},
+                .of_input = expand.shrink == LowRankSource::Expand::kInput,
+                .replaces_bias = expand.replaces_bias,
                 .outputs = std::move(expand.outputs),
                 .factor = std::move(expand.factor),
-                .bias = std::move(expand.bias),
-                .replaces_bias = expand.replaces_bias};
+                .bias = std::move(expand.bias)};
+    if (!made.of_input && !shrinks_.empty()) {
+      made.rank = shrinks_[static_cast<std::size_t>(expand.shrink)].rank;
+      made.first_rank = shrinks_[static_cast<std::size_t>(expand.shrink)].first_rank;
+    }
     CHECK(made.factor.empty() || std::ssize(made.factor) == place.rows * base.experts());
     CHECK(made.bias.empty() || std::ssize(made.bias) == place.rows * base.experts());
     has_factors_ = has_factors_ || !made.factor.empty();
     if (expand.b.rows > 0) {
-      const bool of_input = expand.shrink == LowRankSource::Expand::kInput;
       CHECK_EQ(expand.b.rows, place.rows);
       CHECK_EQ(expand.b.experts, base.experts());
-      CHECK(!of_input || base.experts() == 1);
-      CHECK_EQ(expand.b.cols, of_input ? form_.k : shrinks_[static_cast<std::size_t>(expand.shrink)].rank);
+      CHECK(!made.of_input || base.experts() == 1);
+      CHECK_EQ(expand.b.cols, made.of_input ? form_.k : made.rank);
       std::vector<WeightSource> b;
       b.push_back(std::move(expand.b));
-      if (of_input) {
+      if (made.of_input) {
         made.b = by_part(b);
       } else {
         made.b.push_back(
             std::make_unique<PackedLinear>(std::move(b), kernels, MatmulPrecision::kF32, team, arena, nullptr));
+        made.of_ranks = made.b.front()->view(0);
       }
     }
+    made.plain = !made.of_input && made.outputs.empty() && made.factor.empty() && made.bias.empty();
     expands_.push_back(std::move(made));
   }
 }
@@ -155,8 +162,15 @@ std::size_t PackedLowRank::packed_bytes() const noexcept {
 
 void PackedLowRank::shrink(std::int64_t part, const ActivationRows& x, std::byte* ranks,
                            std::int64_t expert) const noexcept {
-  for (std::size_t i = 0; i < shrinks_.size(); ++i) {
+  const std::size_t n = shrinks_.size();
+  for (std::size_t i = 0; i < n; ++i) {
     const Shrink& one = shrinks_[i];
+    if (!a_views_.empty()) {
+      const PanelView& a = a_views_[static_cast<std::size_t>(part) * n + i];
+      a.multiply({.first = 0, .last = one.last_panel - one.first_panel, .expert = expert},
+                 x.view(a.activation, 0, x.rows()), ranks_of(i, x.rows(), ranks), one.rank);
+      continue;
+    }
     a_[static_cast<std::size_t>(part)]->multiply(one.first_panel, one.last_panel,
                                                  {x, nullptr, false, ranks_of(i, x.rows(), ranks), one.rank, expert});
   }
@@ -194,32 +208,46 @@ void PackedLowRank::expand(const KernelSet& kernels, const AdaptedColumns& colum
     const std::int64_t begin = std::max<std::int64_t>(0, columns.first - part.first_panel);
     const std::int64_t end = std::min(part.panels, columns.last - part.first_panel);
     if (begin >= end) continue;
-    const std::int64_t row = begin * kPanelRows, n = std::min(part.rows, end * kPanelRows) - row;
-    float* to = columns.out + part.first_column + row - columns.first_column;
-    const float* bias = columns.bias == nullptr ? nullptr : columns.bias + part.first_column + row;
-    const std::int64_t own = expert * part.rows + row;
-    if (!part.factor.empty()) scale_outputs(part.factor.data() + own, bias, n, rows, scale, to, columns.stride);
-    for (std::int64_t r = 0; r < rows && !part.bias.empty(); ++r) {
-      kernels.add(part.bias.data() + own, n, scale, to + r * columns.stride);
-      if (part.replaces_bias && bias != nullptr) kernels.add(bias, n, -scale, to + r * columns.stride);
+    float* to = columns.out + part.first_column + begin * kPanelRows - columns.first_column;
+    AdaptedColumns own = columns;
+    own.first = begin;
+    own.last = end;
+    own.out = to;
+    if (!part.plain) apply_others(kernels, part, own, x, first_row, rows, scale, expert);
+    const float* sums = reinterpret_cast<const float*>(ranks) + rows * part.first_rank;
+    if (part.of_ranks.panels != nullptr) {
+      part.of_ranks.add_product({.first = begin, .last = end, .expert = expert}, sums, rows, part.rank, to,
+                                columns.stride);
+    } else if (!part.plain && !part.outputs.empty()) {
+      const std::int64_t row = begin * kPanelRows, n = std::min(part.rows, end * kPanelRows) - row;
+      add_outputs(part.outputs, row, n, sums, part.rank, rows, to, columns.stride);
     }
-    if (part.shrink == LowRankSource::Expand::kInput) {
-      for (std::size_t p = 0; p < part.b.size(); ++p) {
-        const ActivationRows input = x.part(static_cast<std::int64_t>(p)).part(first_row, rows);
-        part.b[p]->multiply(begin, end,
-                            {.x = input,
-                             .bias = nullptr,
-                             .accumulate = true,
-                             .out = to,
-                             .out_stride = columns.stride,
-                             .factor = scale});
-      }
-    } else if (!part.b.empty()) {
-      part.b.front()->add_product(begin, end, sums_of(part.shrink, rows, ranks), rows, to, columns.stride, expert);
-    } else if (!part.outputs.empty()) {
-      const std::int64_t rank = shrinks_[static_cast<std::size_t>(part.shrink)].rank;
-      add_outputs(part.outputs, row, n, sums_of(part.shrink, rows, ranks), rank, rows, to, columns.stride);
-    }
+  }
+}
+
+// All but products of what A gives. `columns`: panels of the part, and `out` at the first of them.
+void PackedLowRank::apply_others(const KernelSet& kernels, const Expand& part, const AdaptedColumns& columns,
+                                 const AdapterInput& x, std::int64_t first_row, std::int64_t rows, float scale,
+                                 std::int64_t expert) const noexcept {
+  const std::int64_t row = columns.first * kPanelRows, n = std::min(part.rows, columns.last * kPanelRows) - row;
+  const float* bias = columns.bias == nullptr ? nullptr : columns.bias + part.first_column + row;
+  const std::int64_t own = expert * part.rows + row;
+  if (!part.factor.empty()) {
+    scale_outputs(part.factor.data() + own, bias, n, rows, scale, columns.out, columns.stride);
+  }
+  for (std::int64_t r = 0; r < rows && !part.bias.empty(); ++r) {
+    kernels.add(part.bias.data() + own, n, scale, columns.out + r * columns.stride);
+    if (part.replaces_bias && bias != nullptr) kernels.add(bias, n, -scale, columns.out + r * columns.stride);
+  }
+  for (std::size_t p = 0; part.of_input && p < part.b.size(); ++p) {
+    const ActivationRows input = x.part(static_cast<std::int64_t>(p)).part(first_row, rows);
+    part.b[p]->multiply(columns.first, columns.last,
+                        {.x = input,
+                         .bias = nullptr,
+                         .accumulate = true,
+                         .out = columns.out,
+                         .out_stride = columns.stride,
+                         .factor = scale});
   }
 }
 

@@ -94,8 +94,7 @@ class PackedLowRank final : public LowRank {
     for (const Expand& part : expands_) {
       const std::int64_t begin = std::max<std::int64_t>(0, columns.first - part.first_panel);
       const std::int64_t end = std::min(part.panels, columns.last - part.first_panel);
-      if (begin >= end || part.b.empty() || part.shrink == LowRankSource::Expand::kInput) continue;
-      visit(part.b.front()->panel_memory(begin, end, expert));
+      if (begin < end && part.of_ranks.panels != nullptr) visit(part.of_ranks.memory(begin, end, expert));
     }
   }
   // Whether it has factors, which must not find in the outputs what the product is added to.
@@ -108,24 +107,27 @@ class PackedLowRank final : public LowRank {
     float scale;
   };
   struct Expand {
-    std::int64_t first_panel, panels;              // of the base
-    std::int64_t first_column, rows;               // of its outputs
-    std::int64_t shrink;                           // LowRankSource::Expand::kInput: b takes x
-    std::vector<std::unique_ptr<PackedLinear>> b;  // one, or one a part of x; none
-    std::vector<std::int32_t> outputs;
-    std::vector<float> factor, bias;  // [experts, rows]
-    bool replaces_bias;
+    std::int64_t first_panel, panels;       // of the base
+    std::int64_t first_column, rows;        // of its outputs
+    std::int64_t rank = 0, first_rank = 0;  // of what its shrink gives
+    PanelView of_ranks = {};                // b, if that takes them; else no panels
+    bool plain = true;                      // nothing below but that b
+    bool of_input = false;                  // b takes x
+    bool replaces_bias = false;
+    std::vector<std::unique_ptr<PackedLinear>> b = {};  // one, or one a part of x; none
+    std::vector<std::int32_t> outputs = {};
+    std::vector<float> factor = {}, bias = {};  // [experts, rows]
   };
   // What shrink number i gave for so many rows: [rows, rank].
-  const float* sums_of(std::int64_t i, std::int64_t rows, const std::byte* ranks) const noexcept {
-    return reinterpret_cast<const float*>(ranks) + rows * shrinks_[static_cast<std::size_t>(i)].first_rank;
-  }
   float* ranks_of(std::size_t i, std::int64_t rows, std::byte* ranks) const noexcept {
     return reinterpret_cast<float*>(ranks) + rows * shrinks_[i].first_rank;
   }
+  void apply_others(const KernelSet& kernels, const Expand& part, const AdaptedColumns& columns, const AdapterInput& x,
+                    std::int64_t first_row, std::int64_t rows, float scale, std::int64_t expert) const noexcept;
 
   AdapterForm form_;
   std::vector<std::unique_ptr<PackedLinear>> a_;  // by part; all A stacked
+  std::vector<PanelView> a_views_;                // by part, each A; none where a_ has two terms
   std::int64_t ranks_ = 0;                        // of all, each a multiple of 16
   std::vector<Shrink> shrinks_;
   std::vector<Expand> expands_;

@@ -38,7 +38,7 @@ void PackedRowDelta::add(const KernelSet& kernels, std::int32_t id, float scale,
   if (a_ != nullptr) {
     a_->unpack_row(id, scratch);
     kernels.scale(scratch, a_->k(), scale * scale_, 0.0f);
-    b_->add_product(0, b_->panels(), scratch, 1, out, b_->n(), 0);
+    b_->view(0).add_product({.first = 0, .last = b_->panels()}, scratch, 1, b_->k(), out, b_->n());
   }
   if (d_ == nullptr) return;
   std::int64_t row = id;
