@@ -77,6 +77,8 @@ std::vector<Json> adapter_cards(const ModelStatus& status, const Caller& caller)
                        {"generation", adapter.generation},
                        {"resident", adapter.resident},
                        {"pinned", adapter.pinned}}}});
+    const std::vector<std::int32_t>& invocation = adapter.summary.invocation_tokens;
+    if (!invocation.empty()) cards.back()["meta"]["invocation_tokens"] = invocation;
   }
   return cards;
 }

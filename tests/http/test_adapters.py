@@ -285,6 +285,7 @@ def test_an_activated_adapter_shares_the_base_up_to_its_invocation(start, folder
         assert none == 0 and cached >= 64 and text != base
         assert ask("activated", invoked)[0] == text
         assert ask("activated", plain)[0] == ask("m", plain)[0]
+        assert names(server)["activated"]["meta"]["invocation_tokens"] == tokens
 
 
 def test_single_files_of_the_directory_have_names_too(start, tmp_path):

@@ -14,21 +14,18 @@ namespace millrace::model {
 
 // What a checkpoint of an adapter says of itself, for people.
 struct AdapterSummary {
-  std::int64_t rank = 0;     // the greatest
-  std::int64_t modules = 0;  // weights of the model that it changes
-  std::string type;          // how it is kept: "bf16"
-  double error = 0.0;        // of keeping it so: relative, of all its matrices together
+  std::int64_t rank = 0;                             // the greatest
+  std::int64_t modules = 0;                          // weights of the model that it changes
+  std::string type;                                  // how it is kept: "bf16"
+  double error = 0.0;                                // of keeping it so: relative, of all its matrices together
+  std::vector<std::int32_t> invocation_tokens = {};  // Adapter::invocation_tokens()
 };
 
 // An adapter of one model in memory: LoRA (arXiv:2106.09685). Const.
 class Adapter {
  public:
-  Adapter(std::string key, AdapterSummary summary, std::vector<std::unique_ptr<backend::LowRank>> weights,
-          std::vector<std::int32_t> invocation_tokens = {})
-      : key_(std::move(key)),
-        summary_(std::move(summary)),
-        weights_(std::move(weights)),
-        invocation_tokens_(std::move(invocation_tokens)) {
+  Adapter(std::string key, AdapterSummary summary, std::vector<std::unique_ptr<backend::LowRank>> weights)
+      : key_(std::move(key)), summary_(std::move(summary)), weights_(std::move(weights)) {
     for (const auto& of_place : weights_) bytes_ += of_place == nullptr ? 0 : of_place->packed_bytes();
   }
 
@@ -40,7 +37,7 @@ class Adapter {
   std::size_t bytes() const noexcept { return bytes_; }
   // With activated LoRA, arXiv:2504.12397, the adapter is meant for the tokens from where these begin in a prompt for
   // the last time. Empty: for all.
-  const std::vector<std::int32_t>& invocation_tokens() const noexcept { return invocation_tokens_; }
+  const std::vector<std::int32_t>& invocation_tokens() const noexcept { return summary_.invocation_tokens; }
   // What it adds to the product of that place; null: nothing.
   const backend::LowRank* weights(std::int64_t place) const noexcept {
     return weights_[static_cast<std::size_t>(place)].get();
@@ -55,7 +52,6 @@ class Adapter {
   std::string key_;
   AdapterSummary summary_;
   std::vector<std::unique_ptr<backend::LowRank>> weights_;
-  std::vector<std::int32_t> invocation_tokens_;
   std::size_t bytes_ = 0;
 };
 

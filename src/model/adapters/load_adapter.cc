@@ -117,7 +117,8 @@ std::shared_ptr<const Adapter> AdapterLoader::load(const AdapterFiles& files, co
     by_place[kEmbeddingPlace] = backend_.make_row_delta(std::move(source));
   }
   reading.summary.error = reading.kept.error();
-  return std::make_shared<const Adapter>(reading.kept.key(), reading.summary, std::move(by_place), invocation);
+  reading.summary.invocation_tokens = invocation;
+  return std::make_shared<const Adapter>(reading.kept.key(), reading.summary, std::move(by_place));
 }
 
 }  // namespace millrace::model

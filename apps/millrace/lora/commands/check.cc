@@ -35,11 +35,13 @@ bool check_one(model::BaseShapes& base, const std::string& path, const CheckFlag
                    {"error", summary.error},
                    {"bytes", adapter->bytes()},
                    {"key", adapter->key()}});
+    if (!summary.invocation_tokens.empty()) all.back()["invocation_tokens"] = summary.invocation_tokens;
     if (!flags.json) {
       std::printf("%s: fits: rank %lld, %lld modules, %s as %s, which changes values by %.2e of their size\n",
                   app::printable(path).c_str(), static_cast<long long>(summary.rank),
                   static_cast<long long>(summary.modules),
                   readable_bytes(static_cast<double>(adapter->bytes())).c_str(), summary.type.c_str(), summary.error);
+      if (!summary.invocation_tokens.empty()) std::puts("  activated: used from its invocation tokens in a prompt on");
     }
     return true;
   } catch (const LoadError& failure) {
