@@ -44,19 +44,7 @@ struct ExpertStack {
       : rows(n), cols(k), values(random_values(kAdaptedExperts * n * k, seed)) {
     for (float& v : values) v /= std::sqrt(static_cast<float>(k));
   }
-  WeightSource source(const char* name) const {
-    const quant::QuantFormat* format = quant::find_format(name);
-    WeightSource source{
-        .name = "w", .format = format, .rows = rows, .cols = cols, .read = {}, .experts = kAdaptedExperts};
-    source.read = [this, format](std::int64_t first, std::int64_t count, std::span<std::byte> out) {
-      for (std::int64_t r = 0; r < count; ++r) {
-        const auto row =
-            std::span(values).subspan(static_cast<std::size_t>((first + r) * cols), static_cast<std::size_t>(cols));
-        format->pack(row, out.data() + static_cast<std::size_t>(r) * format->row_bytes(cols));
-      }
-    };
-    return source;
-  }
+  WeightSource source(const char* name) const { return packed_source(name, rows, cols, values, kAdaptedExperts); }
   // As the format rounds them.
   void round(const char* name) {
     const quant::QuantFormat* format = quant::find_format(name);

@@ -35,18 +35,7 @@ struct AdapterMatrix {
   AdapterMatrix(std::int64_t n, std::int64_t k, unsigned seed) : rows(n), cols(k), values(random_values(n * k, seed)) {
     for (float& v : values) v /= std::sqrt(static_cast<float>(k));
   }
-  WeightSource source(const char* name) const {
-    const quant::QuantFormat* format = quant::find_format(name);
-    WeightSource source{.name = "w", .format = format, .rows = rows, .cols = cols, .read = {}};
-    source.read = [this, format](std::int64_t first, std::int64_t count, std::span<std::byte> out) {
-      for (std::int64_t r = 0; r < count; ++r) {
-        const auto row =
-            std::span(values).subspan(static_cast<std::size_t>((first + r) * cols), static_cast<std::size_t>(cols));
-        format->pack(row, out.data() + static_cast<std::size_t>(r) * format->row_bytes(cols));
-      }
-    };
-    return source;
-  }
+  WeightSource source(const char* name) const { return packed_source(name, rows, cols, values); }
   double product(std::int64_t row, const double* x) const {
     double sum = 0.0;
     for (std::int64_t i = 0; i < cols; ++i)

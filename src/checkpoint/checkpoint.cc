@@ -1,6 +1,8 @@
 #include "checkpoint/checkpoint.h"
 
 #include "base/check.h"
+#include "base/error.h"
+#include "checkpoint/quote_name.h"
 
 namespace millrace::checkpoint {
 
@@ -11,6 +13,20 @@ std::string_view to_string(Checkpoint::Container container) noexcept {
     case Checkpoint::Container::kTorch: return "torch";
   }
   return "";
+}
+
+void index_names(Checkpoint& checkpoint) {
+  const auto add = [&](auto& index, const RawTensor& tensor, std::size_t number) {
+    if (index.emplace(tensor.name, number).second) return;
+    throw_load_error(ErrorCode::kBadFile, tensor.name, "{}: tensor {}: another one is of the same weight",
+                     checkpoint.path, quote_name(tensor.name));
+  };
+  checkpoint.tensor_index.clear();
+  checkpoint.integer_index.clear();
+  for (std::size_t i = 0; i < checkpoint.tensors.size(); ++i) add(checkpoint.tensor_index, checkpoint.tensors[i], i);
+  for (std::size_t i = 0; i < checkpoint.integers.size(); ++i) {
+    add(checkpoint.integer_index, checkpoint.integers[i].tensor, i);
+  }
 }
 
 const RawTensor* Checkpoint::find(const std::string& wanted) const {

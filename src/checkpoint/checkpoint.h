@@ -45,9 +45,9 @@ struct Checkpoint {
   ConfigFile config;
   std::string name;  // from the configuration, or the directory's name; may be empty
   GenerationDefaults generation;
-  chat::ChatTemplateSet chat_templates;              // Jinja sources; empty = none
-  std::shared_ptr<const text::Tokenizer> tokenizer;  // null if the files hold none
-  std::vector<std::unique_ptr<RandomAccessFile>> files;
+  chat::ChatTemplateSet chat_templates;                        // Jinja sources; empty = none
+  std::shared_ptr<const text::Tokenizer> tokenizer;            // null if the files hold none
+  std::vector<std::shared_ptr<const RandomAccessFile>> files;  // also of copies
   std::string merged;  // SHA-256 of the adapters that its tensors are read with; empty: as the files have them
   std::vector<RawTensor> tensors;  // names are unique
   std::unordered_map<std::string, std::size_t> tensor_index;
@@ -61,6 +61,9 @@ struct Checkpoint {
   // Reads the bytes [offset, offset + out.size()) of the tensor.
   Result<void> read(const RawTensor& tensor, std::uint64_t offset, std::span<std::byte> out) const;
 };
+
+// Makes the indices of the tensors' names anew. Throws LoadError where two are equal.
+void index_names(Checkpoint& checkpoint);
 
 std::string_view to_string(Checkpoint::Container container) noexcept;  // "gguf", "safetensors", "torch"
 

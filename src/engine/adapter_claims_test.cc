@@ -125,6 +125,25 @@ TEST_F(AdapterClaimsTest, AreWithdrawnWithTheirRequests) {
   EXPECT_EQ(reads_, "abc");
 }
 
+// What was asked for before more urgent requests came, more than the front of the line has room for, is not read.
+TEST_F(AdapterClaimsTest, AreWithdrawnByThoseThatLoseTheirPlace) {
+  Config config;
+  config.policy = "priority";
+  const auto engine = made(config);
+  auto held = store_->take_resident({store_->find("c").or_throw()});  // nothing can be read meanwhile
+  ASSERT_TRUE(held);
+  const RequestId last = engine->submit(claiming("a", 5)).or_throw();
+  engine->step();
+  EXPECT_EQ(store_->next_read(), nullptr);
+  std::vector<RequestId> soon;
+  for (int i = 0; i < 16; ++i) soon.push_back(engine->submit(claiming("b", 1)).or_throw());
+  engine->step();
+  held.reset();
+  const std::vector<RequestId> order = serve(*engine);
+  EXPECT_EQ(reads_, "abcba");
+  EXPECT_EQ(order.back(), last);
+}
+
 TEST_F(AdapterClaimsTest, KeepTheVersionThatTheirNameStoodFor) {
   const auto engine = made();
   const RequestId old = engine->submit(claiming("a")).or_throw();

@@ -138,7 +138,8 @@ class ActivatedAdaptersTest : public AdaptersTest {
   std::vector<std::int32_t> alone(const Request& request) { return answer(*make(), request).tokens; }
 };
 
-// Pages that end before the invocation are those of the base, whoever computed them; that of the invocation is not.
+// Pages that end before the invocation are those of the base, whichever request computed them; that of the invocation
+// is not.
 TEST_F(ActivatedAdaptersTest, SharePagesBeforeTheirInvocation) {
   const auto first = activated(1), second = activated(2);
   const auto plain = made(3);
@@ -159,6 +160,19 @@ TEST_F(ActivatedAdaptersTest, SharePagesBeforeTheirInvocation) {
     engine->check_integrity();
   }
   EXPECT_EQ(different.size(), kinds.size());
+}
+
+TEST_F(ActivatedAdaptersTest, ShareNoPageThatHasATokenOfTheirInvocation) {
+  const auto adapter = activated(1);
+  for (const auto& [at, shared] : {std::pair{31, 0L}, {32, kPage}, {62, kPage}, {63, kPage}, {64, 2 * kPage}}) {
+    const auto engine = make();
+    const auto place = static_cast<std::size_t>(at);
+    answer(*engine, invoked({}, 130, {place}));
+    const Request asked = invoked(uses(adapter), 130, {place});
+    const Collected found = answer(*engine, asked);
+    EXPECT_EQ(found.last.stats.cached_tokens, shared) << at;
+    EXPECT_EQ(found.tokens, alone(asked)) << at;
+  }
 }
 
 TEST_F(ActivatedAdaptersTest, BeginWithTheLastInvocationOfThePrompt) {

@@ -1,8 +1,11 @@
 #include "engine/engine_state.h"
 
 #include <algorithm>
+#include <span>
 #include <string>
 #include <utility>
+
+#include "engine/used_adapters.h"
 
 namespace millrace::engine {
 
@@ -41,21 +44,16 @@ std::unique_ptr<ActiveSequence> EngineState::make_sequence(RequestId request, in
   return sequence;
 }
 
-kv::PrefixScope EngineState::scope_of(const Request& request, RequestId id, const Sessions::Session* session,
-                                      std::int64_t max_total, const std::vector<UsedAdapter>& adapters) const {
-  kv::PrefixScope scope{.salt = "tenant " + request.cache_salt, .rope_length = executor->rope_length(max_total)};
-  if (!config.prefix_caching) {
-    scope.salt = session != nullptr ? session->scope.salt : "request " + std::to_string(id);
-  }
-  add_to_scope(adapters, scope);
-  return scope;
-}
-
 void EngineState::set_adapters(ActiveSequence& sequence, const Request& request,
                                const Sessions::Session* session) const {
-  const std::vector<UsedAdapter> used = used_adapters(request.adapters, sequence.tokens);
+  const auto prompt = std::span(sequence.tokens).first(static_cast<std::size_t>(sequence.prompt_tokens));
+  const std::vector<UsedAdapter> used = used_adapters(request.adapters, prompt);
   sequence.adapters = step_adapters(used);
-  sequence.scope = scope_of(request, sequence.request, session, sequence.max_total, used);
+  sequence.scope = {.salt = "tenant " + request.cache_salt, .rope_length = executor->rope_length(sequence.max_total)};
+  if (!config.prefix_caching) {
+    sequence.scope.salt = session != nullptr ? session->scope.salt : "request " + std::to_string(sequence.request);
+  }
+  add_to_scope(used, sequence.scope);
 }
 
 void EngineState::jump_forward() {

@@ -9,7 +9,6 @@
 #include "engine/request_table.h"
 #include "engine/sessions.h"
 #include "engine/speculation.h"
-#include "engine/used_adapters.h"
 #include "kv/page_key.h"
 #include "kv/paged_cache.h"
 #include "sched/length_predictor.h"
@@ -47,12 +46,9 @@ struct EngineState {
   std::int64_t max_length() const noexcept;  // tokens of a sequence, by model and pages
   std::unique_ptr<ActiveSequence> make_sequence(RequestId request, int choice, const decode::SamplingParams& sampling,
                                                 std::optional<grammar::Matcher> grammar);
-  // A request that shares with no other still shares with itself: other answers, the next round of its session.
-  // Of a request that may grow to `max_total` tokens.
-  kv::PrefixScope scope_of(const Request& request, RequestId id, const Sessions::Session* session,
-                           std::int64_t max_total, const std::vector<UsedAdapter>& adapters) const;
-  // Sets what steps and pages know of the request's adapters, which are all there. The sequence has its prompt, and
-  // nothing after it.
+  // Sets what steps and pages know of the request's adapters, which are all there. The sequence has its prompt and
+  // max_total. A request that shares with no other still shares with itself: other answers, the next round of its
+  // session.
   void set_adapters(ActiveSequence& sequence, const Request& request, const Sessions::Session* session) const;
   // What its grammar leaves no choice about is drafted, where nothing else is.
   void jump_forward();

@@ -6,6 +6,7 @@
 
 #include "decode/sequence_breakers.h"
 #include "engine/request_check.h"
+#include "engine/used_adapters.h"
 #include "kv/swapped_pages.h"
 
 namespace millrace::engine {
@@ -277,7 +278,6 @@ Result<ImportedSequence> SequenceTransfer::import_sequence(const SequenceSnapsho
   RequestState flight{.request = snapshot.request, .live = static_cast<int>(snapshot.answers.size())};
   flight.request.tokens.clear();
   if (auto found = find_adapters(flight.request.adapters, *state_.executor); !found) return found.error();
-  const std::vector<UsedAdapter> adapters = used_adapters(flight.request.adapters, snapshot.request.tokens);
   decode::SamplingParams& sampling = flight.request.sampling;
   if (sampling.dry_sequence_breakers && !sampling.dry_sequence_breakers->found()) {
     sampling.dry_sequence_breakers =
@@ -307,17 +307,16 @@ Result<ImportedSequence> SequenceTransfer::import_sequence(const SequenceSnapsho
     out.session = flight.request.session = state_.sessions.open();
     session = state_.sessions.find(*out.session);
   }
-  const kv::PrefixScope scope = state_.scope_of(snapshot.request, out.request, session, made[0]->max_total, adapters);
-  const StepInput::Adapters of_steps = step_adapters(adapters);
+  state_.set_adapters(*made[0], flight.request, session);
   if (session != nullptr) {
     std::optional<kv::SwapTicket> none;
-    state_.sessions.lease(*session, made[0]->tokens, scope, made[0]->blocks, none);
+    state_.sessions.lease(*session, made[0]->tokens, made[0]->scope, made[0]->blocks, none);
   }
   if (grammar != nullptr) state_.jump_forward();
   state_.requests.add(out.request, std::move(flight));
   for (ActiveSequence* sequence : made) {
-    sequence->scope = scope;
-    sequence->adapters = of_steps;
+    sequence->scope = made[0]->scope;
+    sequence->adapters = made[0]->adapters;
     sequence->blocked = sequence->descheduled = !sequence->beam_row.empty();
     if (!sequence->descheduled) state_.scheduler.add(*sequence, state_.view());
   }

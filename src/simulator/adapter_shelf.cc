@@ -4,6 +4,8 @@
 #include <chrono>
 #include <utility>
 
+#include "backend/shape_backend.h"
+
 namespace millrace::simulator {
 namespace {
 
@@ -12,15 +14,6 @@ using model::AdapterStore;
 
 constexpr int kMaxLoads = 4;     // at once: more are read later than they are asked for, and requests wait behind
 constexpr int kUnreadable = 40;  // one in so many reads fails
-
-class SizedWeights final : public backend::LowRank {
- public:
-  explicit SizedWeights(std::size_t bytes) : bytes_(bytes) {}
-  std::size_t packed_bytes() const noexcept override { return bytes_; }
-
- private:
-  std::size_t bytes_;
-};
 
 std::string name_of(std::int64_t number) { return std::string(1, static_cast<char>('a' + number)); }
 
@@ -131,7 +124,8 @@ Result<model::AdapterContent> AdapterShelf::content_of(const std::string& path) 
     return make_error(ErrorCode::kInvalidArgument, "r", "{} cannot be read", path);
   }
   std::vector<std::unique_ptr<backend::LowRank>> weights;
-  weights.push_back(std::make_unique<SizedWeights>(1 + static_cast<std::size_t>(path[0] - 'a') % 3));
+  weights.push_back(std::make_unique<backend::HeldLowRank>(backend::LowRankSource{},
+                                                           1 + static_cast<std::size_t>(path[0] - 'a') % 3));
   const std::string& key = files_.at(path);
   auto adapter = std::make_shared<const model::Adapter>(key, model::AdapterSummary{}, std::move(weights));
   made_.push_back(adapter);

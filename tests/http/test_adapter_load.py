@@ -4,8 +4,8 @@ import re
 import subprocess
 
 import pytest
+from adapter_files import write_adapter
 from running_server import PROGRAM, RunningServer
-from test_adapters import write_adapter
 
 NAMES = [f"n{i}" for i in range(5)]
 

@@ -4,84 +4,20 @@ import json
 import re
 import subprocess
 
-import gguf
-import numpy
 import pytest
+from adapter_files import ASK, LAYERS, LOAD, RANK, TEXT, UNLOAD, names, text_of, write_adapter, write_folder
 from running_server import PROGRAM, RunningServer, environment
-from safetensors.numpy import load_file, save_file
-
-TEXT, LOAD, UNLOAD = "/v1/completions", "/v1/load_lora_adapter", "/v1/unload_lora_adapter"
-ASK = {"prompt": "The capital of France is", "max_tokens": 12, "temperature": 0, "ignore_eos": True, "cache_salt": "adapters"}
-HIDDEN, KEYS, LAYERS, RANK = 576, 192, 30, 4
-
-
-def write_adapter(folder, seed, size=0.5, **config):
-    """A random adapter of SmolLM2-135M's queries and values, as PEFT saves it."""
-    folder.mkdir()
-    random, tensors = numpy.random.default_rng(seed), {}
-    for layer in range(LAYERS):
-        for name, rows in (("q_proj", HIDDEN), ("v_proj", KEYS)):
-            module = f"base_model.model.model.layers.{layer}.self_attn.{name}"
-            tensors[f"{module}.lora_A.weight"] = (random.standard_normal((RANK, HIDDEN)) * size / HIDDEN**0.5).astype(numpy.float32)
-            tensors[f"{module}.lora_B.weight"] = (random.standard_normal((rows, RANK)) * size).astype(numpy.float32)
-    save_file(tensors, folder / "adapter_model.safetensors", metadata={"format": "pt"})
-    settings = {"peft_type": "LORA", "r": RANK, "lora_alpha": 2 * RANK, "target_modules": ["q_proj", "v_proj"], "use_dora": False, **config}
-    (folder / "adapter_config.json").write_text(json.dumps(settings))
-    return folder
-
-
-def permuted(rows, heads):
-    """The rows of a head as llama.cpp's converter has them: halves by turns."""
-    return rows.reshape(heads, 2, rows.shape[0] // heads // 2, rows.shape[1]).swapaxes(1, 2).reshape(rows.shape)
-
-
-def write_files(folder):
-    """The same adapter as files without a directory of their own: as llama.cpp's converter and as Kohya's scripts write them."""
-    tensors = load_file(folder / "adapter_model.safetensors")
-    gguf_file, loose = folder.parent / f"{folder.name}_alone.gguf", folder.parent / f"{folder.name}_alone.safetensors"
-    writer = gguf.GGUFWriter(gguf_file, "llama")
-    writer.add_type("adapter")
-    writer.add_string("adapter.type", "lora")
-    writer.add_float32("adapter.lora.alpha", 2 * RANK)
-    for name, values in tensors.items():
-        layer, projection, matrix = re.search(r"layers\.(\d+)\.self_attn\.(q|v)_proj\.lora_(A|B)", name).groups()
-        rows = permuted(values, HIDDEN // 64) if (projection, matrix) == ("q", "B") else values
-        writer.add_tensor(f"blk.{layer}.attn_{projection}.weight.lora_{matrix.lower()}", numpy.ascontiguousarray(rows))
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
-    save_file(tensors, loose, metadata={"ss_network_alpha": str(2 * RANK)})
-    return gguf_file, loose
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("adapters")
-    for seed, name in enumerate("abcd"):
-        write_adapter(folder / name, seed)
-    write_adapter(folder / "found", 5)
-    (folder / "group").mkdir()
-    write_adapter(folder / "group" / "inner", 6)
-    write_adapter(folder / "dora", 9, use_dora=True)
-    (folder / "escape").symlink_to(write_adapter(tmp_path_factory.mktemp("outside") / "e", 8))
-    return folder
+    return write_folder(tmp_path_factory)
 
 
 @pytest.fixture(scope="module")
 def adapted(start, folder):
     with start("--lora", f"a={folder / 'a'}", "--lora", f"b={folder / 'b'}", "--lora-dir", folder) as server:
         yield server
-
-
-def text_of(server, **fields):
-    reply = server.post(TEXT, ASK | fields)
-    assert reply.status == 200, reply
-    return reply.json()["choices"][0]["text"]
-
-
-def names(server):
-    return {card["id"]: card for card in server.call("GET", "/v1/models").json()["data"]}
 
 
 def test_adapters_are_listed_behind_their_model(adapted, folder):
@@ -98,15 +34,6 @@ def test_an_adapter_is_named_like_a_model(adapted):
     assert adapted.post(TEXT, ASK | {"model": "a"}).json()["model"] == "a"
     chat = {"messages": [{"role": "user", "content": "Hello"}], "max_tokens": 4, "model": "b"}
     assert adapted.post("/v1/chat/completions", chat).json()["model"] == "b"
-
-
-def test_files_without_a_directory_are_the_adapter_that_they_hold(start, folder):
-    gguf_file, loose = write_files(folder / "a")
-    with start("--lora", f"dir={folder / 'a'}", "--lora", f"gguf={gguf_file}", "--lora-dir", folder) as server:
-        server.post(LOAD, {"lora_name": "loose", "lora_path": loose.name})
-        server.post(LOAD, {"lora_name": "weights", "lora_path": "a/adapter_model.safetensors"})
-        texts = {text_of(server, model=name, cache_salt=name) for name in ("dir", "gguf", "loose", "weights")}
-        assert len(texts) == 1 and texts != {text_of(server)}
 
 
 def test_answers_do_not_depend_on_what_others_ask_for(adapted):
@@ -216,58 +143,6 @@ def test_several_models_have_adapters_of_their_own(start, model, folder):
         assert a != base and text_of(server, model="n") == base
 
 
-def test_names_are_looked_up_in_the_directory(adapted, folder):
-    assert "found" not in names(adapted)
-    found = text_of(adapted, model="found")
-    assert text_of(adapted, model="m:found") == found != text_of(adapted)
-    assert names(adapted)["found"]["root"] == str(folder / "found") and names(adapted)["found"]["meta"]["generation"] == 1
-    assert text_of(adapted, lora=[{"name": "group/inner"}]) == text_of(adapted, model="group/inner") != found
-    reply = adapted.post(TEXT, ASK | {"model": "dora"})
-    assert reply.status == 400 and reply.error["param"] == "model" and "use_dora" in reply.error["message"]
-    assert str(folder) not in reply.error["message"] and "dora" not in names(adapted)
-
-
-def write_kohya(source, file):
-    """The same adapter as Kohya's scripts write it."""
-    flat = {}
-    for name, tensor in load_file(source / "adapter_model.safetensors").items():
-        module, end = name.removeprefix("base_model.model.").split(".lora_")
-        module = "lora_te_" + module.replace(".", "_")
-        flat[module + {"A.weight": ".lora_down.weight", "B.weight": ".lora_up.weight"}[end]] = tensor
-        flat[module + ".alpha"] = numpy.array(2 * RANK, numpy.float32)
-    save_file(flat, file)
-
-
-def write_gguf(source, file):
-    """As llama.cpp's converter does, which turns the rows of queries' heads of 64 from halves into pairs."""
-    writer = gguf.GGUFWriter(file, "llama")
-    writer.add_type("adapter")
-    writer.add_string("adapter.type", "lora")
-    writer.add_float32("adapter.lora.alpha", 2 * RANK)
-    for name, tensor in load_file(source / "adapter_model.safetensors").items():
-        layer, module, end = re.fullmatch(r".*layers\.(\d+)\.self_attn\.([qv])_proj\.lora_([AB])\.weight", name).groups()
-        if (module, end) == ("q", "B"):
-            tensor = tensor.reshape(-1, 2, 32, RANK).swapaxes(1, 2).reshape(tensor.shape)
-        writer.add_tensor(f"blk.{layer}.attn_{module}.weight.lora_{end.lower()}", numpy.ascontiguousarray(tensor))
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
-
-
-def test_files_of_other_tools_are_the_same_adapter(adapted, folder):
-    expected = text_of(adapted, model="a")
-    write_kohya(folder / "a", folder / "kohya.safetensors")
-    write_gguf(folder / "a", folder / "converted.gguf")
-    for name in ("kohya.safetensors", "converted.gguf"):
-        assert text_of(adapted, model=name) == expected
-    assert names(adapted)["converted.gguf"]["meta"]["modules"] == 2 * LAYERS
-    write_kohya(folder / "b", folder / "other.safetensors")
-    assert text_of(adapted, model="other.safetensors") == text_of(adapted, model="b") != expected
-    assert adapted.post(LOAD, {"lora_name": "loaded", "lora_path": "converted.gguf"}).status == 200
-    assert text_of(adapted, model="loaded") == expected
-
-
 def test_an_activated_adapter_shares_the_base_up_to_its_invocation(start, folder, tmp_path):
     words = "one two three four five six seven eight nine ten " * 12
     activated = tmp_path / "activated"
@@ -288,44 +163,12 @@ def test_an_activated_adapter_shares_the_base_up_to_its_invocation(start, folder
         assert names(server)["activated"]["meta"]["invocation_tokens"] == tokens
 
 
-def test_single_files_of_the_directory_have_names_too(start, tmp_path):
-    gguf_file, loose = write_files(write_adapter(tmp_path / "dir", 0))
-    gguf_file.rename(tmp_path / "one.gguf")
-    loose.rename(tmp_path / "two.safetensors")
-    (tmp_path / "two.gguf").write_bytes(b"GGUF")
-    with start("--lora-dir", tmp_path) as server:
-        assert text_of(server, model="one") == text_of(server, model="dir") != text_of(server)
-        reply = server.post(TEXT, ASK | {"model": "two"})
-        assert reply.status == 400 and reply.error["param"] == "model" and "two.gguf and two.safetensors" in reply.error["message"]
-        (tmp_path / "two.gguf").unlink()
-        assert text_of(server, model="two") == text_of(server, model="one")
-
-
-def test_an_unloaded_name_stays_unloaded_until_it_is_loaded(start, folder):
-    with start("--lora-dir", folder) as server:
-        a = text_of(server, model="a")
-        assert server.post(UNLOAD, {"lora_name": "a"}).status == 200
-        for fields in ({"model": "a"}, {"model": "m:a"}, {"lora": [{"name": "a"}]}):
-            assert server.post(TEXT, ASK | fields).status == 404
-        assert "a" not in names(server) and text_of(server, model="b") != a
-        assert server.post(LOAD, {"lora_name": "a", "lora_path": "a"}).headers["x-lora-generation"] == "2"
-        assert text_of(server, model="a") == a
-    with start("--lora-dir", folder) as server:
-        assert text_of(server, model="a") == a
-
-
 def test_the_time_limit_counts_waiting_for_an_adapter(start, folder):
     with start("--lora-dir", folder, "--max-loras", 1) as server, stream(server, model="a"):
         for fields in ({}, {"stream": True}, {"model": "m:b"}):
             reply = server.post(TEXT, ASK | {"model": "b", "timeout": 0.3} | fields)
             assert reply.status == 504 and reply.error["code"] == "timeout" and reply.error["param"] == "timeout", reply
         assert server.post(TEXT, ASK | {"model": "a", "timeout": 60}).status == 200
-
-
-@pytest.mark.parametrize("name", ["../a", "a/../b", "./a", "a/", "group", "escape", "/etc", "none", "a\0", "."])
-def test_no_name_leads_out_of_the_directory(adapted, name):
-    reply = adapted.post(TEXT, ASK | {"model": name})
-    assert reply.status == 404 and reply.error["code"] == "model_not_found", reply
 
 
 def test_other_routes_take_blends_too(adapted):

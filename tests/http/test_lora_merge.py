@@ -1,5 +1,5 @@
 """An adapter that is merged into the weights as they are loaded."""
-from test_adapters import write_adapter
+from adapter_files import write_adapter
 
 
 def test_the_model_answers_as_itself(start, tmp_path):

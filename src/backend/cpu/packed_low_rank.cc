@@ -209,16 +209,15 @@ void PackedLowRank::expand(const KernelSet& kernels, const AdaptedColumns& colum
     const std::int64_t end = std::min(part.panels, columns.last - part.first_panel);
     if (begin >= end) continue;
     float* to = columns.out + part.first_column + begin * kPanelRows - columns.first_column;
-    AdaptedColumns own = columns;
-    own.first = begin;
-    own.last = end;
-    own.out = to;
-    if (!part.plain) apply_others(kernels, part, own, x, first_row, rows, scale, expert);
+    if (!part.plain) {
+      apply_others(kernels, part, {begin, end, columns.first_column, columns.bias, to, columns.stride}, x, first_row,
+                   rows, scale, expert);
+    }
     const float* sums = reinterpret_cast<const float*>(ranks) + rows * part.first_rank;
     if (part.of_ranks.panels != nullptr) {
       part.of_ranks.add_product({.first = begin, .last = end, .expert = expert}, sums, rows, part.rank, to,
                                 columns.stride);
-    } else if (!part.plain && !part.outputs.empty()) {
+    } else if (!part.outputs.empty()) {
       const std::int64_t row = begin * kPanelRows, n = std::min(part.rows, end * kPanelRows) - row;
       add_outputs(part.outputs, row, n, sums, part.rank, rows, to, columns.stride);
     }

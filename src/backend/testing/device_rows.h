@@ -23,6 +23,21 @@ inline Values random_values(std::int64_t n, unsigned seed) {
   return values;
 }
 
+// Matrices [experts, rows, cols] in a format. The values must outlive it.
+inline WeightSource packed_source(const char* name, std::int64_t rows, std::int64_t cols, const Values& values,
+                                  std::int64_t experts = 1) {
+  const quant::QuantFormat* format = quant::find_format(name);
+  WeightSource source{.name = "w", .format = format, .rows = rows, .cols = cols, .read = {}, .experts = experts};
+  source.read = [&values, format, cols](std::int64_t first, std::int64_t count, std::span<std::byte> out) {
+    for (std::int64_t r = 0; r < count; ++r) {
+      const auto row =
+          std::span(values).subspan(static_cast<std::size_t>((first + r) * cols), static_cast<std::size_t>(cols));
+      format->pack(row, out.data() + static_cast<std::size_t>(r) * format->row_bytes(cols));
+    }
+  };
+  return source;
+}
+
 inline DeviceBuffer matrix(Backend& backend, const Values& values) {
   DeviceBuffer memory = backend.allocate(values.size() * sizeof(float)).or_throw();
   backend.upload(std::as_bytes(std::span(values)), memory.address());

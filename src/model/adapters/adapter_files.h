@@ -19,7 +19,4 @@ struct AdapterFiles {
   std::string gguf_architecture = {};
 };
 
-// Makes the index of the tensors' names. Throws LoadError where two are equal.
-void index_tensors(checkpoint::Checkpoint& tensors);
-
 }  // namespace millrace::model

@@ -401,45 +401,6 @@ void AdapterReading::add_head(const backend::Linear& linear, bool tied) {
   sources.push_back(std::move(source));
 }
 
-void AdapterReading::check_mergeable_only() const {
-  for (const checkpoint::RawTensor& tensor : files_.tensors.tensors) {
-    const bool vector = tensor.shape.rank() == 1 && tensor.name.ends_with(kWhole);
-    if (!vector) continue;
-    throw_load_error(ErrorCode::kUnsupported, tensor.name,
-                     "{}: tensor '{}' is a vector, as of a norm, of which requests have none of their own: merge the "
-                     "adapter into the model's safetensors with `millrace lora merge`",
-                     files_.path, tensor.name);
-  }
-  const std::string &embedding = spec_.names.embedding, &head = spec_.names.head;
-  for (const std::string& tensor : {embedding + kWhole, embedding + kBaseWeight, head + kWhole, head + kBaseWeight}) {
-    const std::string name = spec_.names.in_file(tensor);
-    const checkpoint::RawTensor* whole = files_.tensors.find(name);
-    if (whole == nullptr || whole->shape.rank() != 2 || whole->shape[0] <= spec_.vocab_size) continue;
-    throw_load_error(ErrorCode::kUnsupported, name,
-                     "{}: tensor '{}' is {}, of more tokens than the model's {}: merge the adapter into the model's "
-                     "safetensors with `millrace lora merge`",
-                     files_.path, name, whole->shape.to_string(), spec_.vocab_size);
-  }
-}
-
-void AdapterReading::check_complete() const {
-  loader_.check_all_used();
-  const auto need = [&](const std::string& field, const std::string& what, const std::string& end) {
-    const auto is_it = [&](const checkpoint::RawTensor& tensor) {
-      return tensor.name == end || tensor.name.ends_with("." + end);
-    };
-    if (std::ranges::any_of(files_.tensors.tensors, is_it)) return;
-    throw_load_error(ErrorCode::kBadFile, field, "{}: {} names {}, of which there is no tensor '{}'", files_.path,
-                     field, what, end);
-  };
-  for (const std::string& module : files_.config.modules_to_save()) {
-    need("modules_to_save", "'" + module + "'", module + kWhole);
-  }
-  if (files_.config.has_token_indices()) {
-    need("trainable_token_indices", "tokens", std::string(kRowsOfTokens.substr(1)));
-  }
-}
-
 void AdapterReading::pass_copy(const std::string& module, WeightLoader& base, const std::string& base_name) {
   const std::string name = module + kBaseWeight;
   if (!loader_.has(name)) return;

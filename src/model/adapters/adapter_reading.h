@@ -39,10 +39,8 @@ class AdapterReading {
   // PEFT saves a copy of the base's head and embedding where it adapts one of them: checks that it is one of this
   // base's.
   void pass_copy(const std::string& module, WeightLoader& base, const std::string& base_name);
-  // Throws if the files have norms or further tokens, which only merging takes.
-  void check_mergeable_only() const;
-  // Throws if the files have a tensor that was not asked for, or lack one of which their configuration tells.
-  void check_complete() const;
+  // Throws if the files have a tensor that was not asked for.
+  void check_all_used() const { loader_.check_all_used(); }
 
   std::vector<std::int64_t> places;  // of `sources`
   std::vector<backend::LowRankSource> sources;

@@ -14,6 +14,7 @@
 #include <set>
 #include <thread>
 
+#include "backend/shape_backend.h"
 #include "base/env.h"
 #include "model/adapters/adapter_claim.h"
 
@@ -24,18 +25,9 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kAdapterBytes = 1000;
 
-class SizedWeights final : public backend::LowRank {
- public:
-  explicit SizedWeights(std::size_t bytes) : bytes_(bytes) {}
-  std::size_t packed_bytes() const noexcept override { return bytes_; }
-
- private:
-  std::size_t bytes_;
-};
-
 std::shared_ptr<const Adapter> made_content(const std::string& key, std::size_t bytes = kAdapterBytes) {
   std::vector<std::unique_ptr<backend::LowRank>> weights;
-  weights.push_back(std::make_unique<SizedWeights>(bytes));
+  weights.push_back(std::make_unique<backend::HeldLowRank>(backend::LowRankSource{}, bytes));
   return std::make_shared<const Adapter>(key, AdapterSummary{.rank = 4, .modules = 1}, std::move(weights));
 }
 

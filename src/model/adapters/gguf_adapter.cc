@@ -145,7 +145,7 @@ AdapterFiles read_gguf_adapter(Env& env, const std::string& path) {
     }
     take_tensor(tensors, tensor);
   }
-  index_tensors(tensors);
+  checkpoint::index_names(tensors);
   files.config = PeftConfig(path, modules_of(tensors, alpha, experts), invocation_of(header.metadata));
   return files;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/adapters/adapter_checks.h"
 #include "model/adapters/adapter_reading.h"
 #include "model/adapters/adapter_spec.h"
 #include "model/adapters/open_adapter.h"
@@ -87,8 +88,8 @@ std::shared_ptr<const Adapter> AdapterLoader::load(const AdapterFiles& files, co
   }
   const ModelSpec whole = spec;
   spec.transposed_linears = false;
+  check_servable(files, spec);
   AdapterReading reading(files, spec, whole, options);
-  reading.check_mergeable_only();
   read_layers(layers, spec, reading);
   const bool tied = model_.spec().tied_head;
   reading.add_embedding(model_.embedding());
@@ -97,7 +98,8 @@ std::shared_ptr<const Adapter> AdapterLoader::load(const AdapterFiles& files, co
   const WeightNames& own = model_.spec().names;
   reading.pass_copy(spec.names.embedding, base, own.embedding + ".weight");
   reading.pass_copy(spec.names.head, base, (tied ? own.embedding : own.head) + ".weight");
-  reading.check_complete();
+  reading.check_all_used();
+  check_named(files);
   if (reading.sources.empty() && reading.of_embedding.empty()) {
     throw_load_error(ErrorCode::kBadFile, files.path, "{}: has no weights", files.path);
   }

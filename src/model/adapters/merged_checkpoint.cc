@@ -74,10 +74,10 @@ void Terms::check_plain(const std::string& file_name, const MatrixShape& shape) 
   const auto stored = weights_.open(file_name, shape);
   const bool plain = stored->tensors.size() == 1 && stored->tensors.front()->format == stored->format &&
                      stored->factors.empty() && stored->columns.empty();
-  if (!plain)
-    refuse(file_name,
-           "is stored in several tensors: nothing can be merged into it, but `millrace lora merge --type bf16` "
-           "writes a model that is not quantized");
+  if (plain) return;
+  refuse(file_name,
+         "is stored in several tensors: nothing can be merged into it, but `millrace lora merge --type bf16` writes a "
+         "model that is not quantized");
 }
 
 // The factor of the rows' own order in the file.
@@ -294,8 +294,7 @@ std::string Terms::take_vectors(AdapterFiles& files, double scale) {
   }
   if (others.size() == files.tensors.tensors.size()) return {};
   files.tensors.tensors = std::move(others);
-  files.tensors.tensor_index.clear();
-  index_tensors(files.tensors);
+  checkpoint::index_names(files.tensors);
   return kept.key();
 }
 

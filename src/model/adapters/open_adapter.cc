@@ -85,7 +85,7 @@ AdapterFiles open_directory(Env& env, const std::string& directory) {
   for (checkpoint::RawTensor& tensor : tensors.tensors) tensor.name = plain_adapter_name(std::move(tensor.name));
   drop_copies(tensors);
   name_parameters(tensors, files.config.target_parameters());
-  index_tensors(tensors);
+  checkpoint::index_names(tensors);
   return files;
 }
 

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "base/error.h"
-#include "checkpoint/checkpoint_copy.h"
 #include "model/adapters/adapter_spec.h"
 #include "model/adapters/open_adapter.h"
 #include "model/block.h"
@@ -121,8 +120,8 @@ void replicate_layers(ReshapedBase& base) {
 // A matrix of a file with further rows, which lie in memory.
 class LongerMatrix final : public RandomAccessFile {
  public:
-  LongerMatrix(const RandomAccessFile& file, const RawTensor& tensor, std::vector<std::byte> more)
-      : file_(file), offset_(tensor.offset), bytes_(tensor.bytes), more_(std::move(more)) {}
+  LongerMatrix(std::shared_ptr<const RandomAccessFile> file, const RawTensor& tensor, std::vector<std::byte> more)
+      : file_(std::move(file)), offset_(tensor.offset), bytes_(tensor.bytes), more_(std::move(more)) {}
   std::uint64_t size() const noexcept override { return bytes_ + more_.size(); }
   Result<void> read(std::uint64_t offset, std::span<std::byte> out) const override {
     if (offset > size() || out.size() > size() - offset) {
@@ -131,16 +130,16 @@ class LongerMatrix final : public RandomAccessFile {
     }
     const std::size_t own = offset < bytes_ ? std::min<std::uint64_t>(out.size(), bytes_ - offset) : 0;
     if (own > 0) {
-      if (auto read = file_.read(offset_ + offset, out.first(own)); !read) return read;
+      if (auto read = file_->read(offset_ + offset, out.first(own)); !read) return read;
     }
     if (own < out.size()) std::memcpy(out.data() + own, more_.data() + (offset + own - bytes_), out.size() - own);
     return {};
   }
-  const std::string& path() const noexcept override { return file_.path(); }
-  std::int64_t modified() const noexcept override { return file_.modified(); }
+  const std::string& path() const noexcept override { return file_->path(); }
+  std::int64_t modified() const noexcept override { return file_->modified(); }
 
  private:
-  const RandomAccessFile& file_;
+  const std::shared_ptr<const RandomAccessFile> file_;
   const std::uint64_t offset_, bytes_;
   const std::vector<std::byte> more_;
 };
@@ -174,7 +173,7 @@ void append_rows(Checkpoint& model, const std::string& tensor_name, const Adapte
     throw_load_error(ErrorCode::kBadFile, whole.name, "{}: tensor '{}' is {}: rows of {} expected, as the base's",
                      files.path, whole.name, whole.shape.to_string(), tensor.shape[1]);
   }
-  auto file = std::make_unique<LongerMatrix>(*model.files[static_cast<std::size_t>(tensor.file)], tensor,
+  auto file = std::make_unique<LongerMatrix>(model.files[static_cast<std::size_t>(tensor.file)], tensor,
                                              rows_from(files.tensors, whole, tensor.shape[0], *tensor.format));
   tensor.shape = Shape{whole.shape[0], tensor.shape[1]};
   tensor.file = static_cast<int>(model.files.size());
@@ -210,8 +209,8 @@ void grow_vocabulary(ReshapedBase& base, const AdapterFiles& files, const std::s
 }  // namespace
 
 ReshapedBase reshaped_base(Env& env, std::unique_ptr<Checkpoint> base, std::span<const ScaledAdapter> adapters) {
-  const std::shared_ptr<const Checkpoint> original = std::move(base);
-  ReshapedBase reshaped{.checkpoint = checkpoint::copy_checkpoint(original)};
+  const std::unique_ptr<const Checkpoint> original = std::move(base);
+  ReshapedBase reshaped{.checkpoint = std::make_unique<Checkpoint>(*original)};
   bool first = true;
   for (const ScaledAdapter& one : adapters) {
     const AdapterFiles files = open_adapter(env, one.path, [&] { return adapter_modules(*original); });

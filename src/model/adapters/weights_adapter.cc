@@ -105,7 +105,7 @@ AdapterFiles weights_adapter_of(std::unique_ptr<RandomAccessFile> file, const Mo
     tensor.name = unflattened_name(tensor.name, known);
   }
   files.config = PeftConfig(path, take_modules(tensors, alpha_of_all(*tensors.files.front())));
-  index_tensors(tensors);
+  checkpoint::index_names(tensors);
   return files;
 }
 

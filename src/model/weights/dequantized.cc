@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "base/error.h"
-#include "checkpoint/checkpoint_copy.h"
 #include "model/make_spec.h"
 #include "model/weights/checkpoint_weights.h"
 
@@ -136,8 +135,7 @@ std::unique_ptr<Checkpoint> dequantized(std::unique_ptr<Checkpoint> checkpoint) 
   owner->checkpoint = std::move(checkpoint);
   owner->weights.emplace(*owner->checkpoint);
   const std::vector<MatrixInfo> matrices = quantized_matrices(*owner->weights);
-  std::unique_ptr<Checkpoint> plain =
-      checkpoint::copy_checkpoint(std::shared_ptr<const Checkpoint>(owner, owner->checkpoint.get()));
+  auto plain = std::make_unique<Checkpoint>(*owner->checkpoint);
   std::set<std::string> parts;
   for (const MatrixInfo& matrix : matrices) {
     for (const RawTensor* tensor : matrix.tensors) parts.insert(tensor->name);

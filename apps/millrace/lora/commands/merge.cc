@@ -56,21 +56,16 @@ checkpoint::CopyChanges changes_of(const model::ReshapedBase& base, const quant:
   return changes;
 }
 
-// The model, not quantized any more if a type is named for one that safetensors hold quantized.
-std::unique_ptr<checkpoint::Checkpoint> open_base(const MergeFlags& flags, bool& dequantized) {
-  auto checkpoint = app::open_model(flags.model, flags.hub);
-  dequantized = !flags.type.empty() && model::is_quantized(*checkpoint);
-  return dequantized ? model::dequantized(std::move(checkpoint)) : std::move(checkpoint);
-}
-
 int merge(const MergeFlags& flags) {
   std::vector<model::ScaledAdapter> adapters;
   for (const std::string& text : flags.adapters) {
     adapters.push_back(parse_scaled_adapter(text));
     adapters.back().path = app::adapter_path(adapters.back().path, flags.hub);
   }
-  bool dequantized = false;
-  model::ReshapedBase base = model::reshaped_base(Env::system(), open_base(flags, dequantized), adapters);
+  auto opened = app::open_model(flags.model, flags.hub);
+  const bool dequantized = !flags.type.empty() && model::is_quantized(*opened);
+  if (dequantized) opened = model::dequantized(std::move(opened));
+  model::ReshapedBase base = model::reshaped_base(Env::system(), std::move(opened), adapters);
   const auto& checkpoint = base.checkpoint;
   model::MergeOptions options{.layers = base.layers};
   const quant::QuantFormat* type = quant::find_format(flags.type);
