@@ -10,6 +10,17 @@
 #include "base/error.h"
 
 namespace millrace::model {
+namespace {
+
+constexpr std::int64_t kValuesAtOnce = 8192;
+
+void check_finite(const std::string& name, std::span<const float> values) {
+  if (!std::ranges::all_of(values, [](float v) { return std::isfinite(v); })) {
+    throw_load_error(ErrorCode::kBadFile, name, "tensor '{}' has a value that is no finite number", name);
+  }
+}
+
+}  // namespace
 
 backend::WeightSource f32_matrix(std::string name, std::int64_t rows, std::int64_t cols, std::vector<float> values) {
   backend::WeightSource source{
@@ -27,26 +38,29 @@ void KeptMatrices::note(std::string_view text) {
 }
 
 void KeptMatrices::note(const std::string& name, std::span<const float> values) {
-  if (!std::ranges::all_of(values, [](float v) { return std::isfinite(v); })) {
-    throw_load_error(ErrorCode::kBadFile, name, "tensor '{}' has a value that is no finite number", name);
-  }
+  check_finite(name, values);
   digest_.update(std::as_bytes(values));
 }
 
 backend::WeightSource KeptMatrices::keep(const backend::WeightSource& source, const quant::QuantFormat& format) {
-  const std::size_t row_bytes = format.row_bytes(source.cols),
-                    n = static_cast<std::size_t>(source.rows * source.experts);
-  auto bytes = std::make_shared<std::vector<std::byte>>(n * row_bytes);
-  std::vector<float> rounded(static_cast<std::size_t>(source.cols));
-  for (std::size_t r = 0; r < n; ++r) {
-    const std::vector<float> values = backend::source_row(source, static_cast<std::int64_t>(r));
-    if (!std::ranges::all_of(values, [](float v) { return std::isfinite(v); })) {
-      throw_load_error(ErrorCode::kBadFile, source.name, "tensor '{}' has a value that is no finite number",
-                       source.name);
+  const auto cols = static_cast<std::size_t>(source.cols);
+  const std::size_t row_bytes = format.row_bytes(source.cols);
+  auto bytes =
+      std::make_shared<std::vector<std::byte>>(static_cast<std::size_t>(source.rows * source.experts) * row_bytes);
+  const std::int64_t most = std::max<std::int64_t>(1, kValuesAtOnce / source.cols);
+  std::vector<float> memory(2 * static_cast<std::size_t>(most) * cols);
+  std::byte* to = bytes->data();
+  for (std::int64_t first = 0, n = 0; first < source.rows * source.experts; first += n) {
+    n = std::min(most, source.rows - first % source.rows);
+    const auto count = static_cast<std::size_t>(n);
+    const std::span<float> values = std::span(memory).first(count * cols);
+    const std::span<float> rounded = std::span(memory).last(count * cols);
+    backend::source_rows(source, first, values);
+    check_finite(source.name, values);
+    for (std::size_t r = 0; r < count; ++r, to += row_bytes) {
+      format.pack(values.subspan(r * cols, cols), to);
+      format.unpack(to, rounded.subspan(r * cols, cols));
     }
-    std::byte* to = bytes->data() + r * row_bytes;
-    format.pack(values, to);
-    format.unpack(to, rounded);
     error_.add(values, rounded);
   }
   digest_.update(*bytes);
