@@ -10,11 +10,33 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kPeftWeights = "adapter_model.safetensors";
+
+// Of the file, or of PEFT's weights in a directory, beside which trainers put larger files.
+std::uint64_t file_bytes(const fs::path& adapter) {
+  std::error_code failure;
+  const bool directory = fs::is_directory(adapter, failure);
+  const std::uint64_t bytes = fs::file_size(directory ? adapter / kPeftWeights : adapter, failure);
+  return failure ? 0 : bytes;
+}
+
+// Of the adapters of PEFT inside a directory: what else lies there may be no adapter.
+std::uint64_t largest_in(const std::string& directory) {
+  std::uint64_t largest = 0;
+  std::error_code failure;
+  for (auto file = fs::recursive_directory_iterator(directory, fs::directory_options::skip_permission_denied, failure);
+       !failure && file != fs::recursive_directory_iterator(); file.increment(failure)) {
+    if (file->path().filename() == kPeftWeights) largest = std::max(largest, file_bytes(file->path()));
+  }
+  return largest;
+}
+
 AdapterMemory memory_of(const AdapterConfig& config, const std::vector<std::uint64_t>& sizes) {
   AdapterMemory memory;
   for (const std::uint64_t bytes : sizes) memory.loaded += bytes;
   memory.reserved = memory.loaded;
-  const std::uint64_t largest = sizes.empty() ? 0 : *std::ranges::max_element(sizes);
+  std::uint64_t largest = config.max_loras > 0 ? largest_in(config.lora_dir) : 0;
+  for (const std::uint64_t bytes : sizes) largest = std::max(largest, bytes);
   const std::uint64_t by_count = static_cast<std::uint64_t>(config.max_loras) * largest;  // at most 2^20 of them
   if (by_count > 0) {
     memory.reserved = by_count;
@@ -25,20 +47,6 @@ AdapterMemory memory_of(const AdapterConfig& config, const std::vector<std::uint
     memory.limit = "lora-memory";
   }
   return memory;
-}
-
-// Of the largest file in its directory, or of the file itself.
-std::uint64_t file_bytes(const std::string& path) {
-  std::error_code failure;
-  if (fs::is_regular_file(path, failure)) return fs::file_size(path, failure);
-  std::uint64_t largest = 0;
-  for (auto file = fs::directory_iterator(path, failure); !failure && file != fs::directory_iterator();
-       file.increment(failure)) {
-    std::error_code unreadable;
-    const std::uint64_t bytes = file->is_regular_file(unreadable) ? file->file_size(unreadable) : 0;
-    if (!unreadable) largest = std::max(largest, bytes);
-  }
-  return largest;
 }
 
 }  // namespace

@@ -17,7 +17,8 @@ struct AdapterMemory {
   std::string limit;           // the flag that says so: "lora-memory", "max-loras"; empty: no limit is known
 };
 
-// --lora-memory, or --max-loras times the largest of `adapters`, in memory now; without either of them what is loaded.
+// --lora-memory, or --max-loras times the largest of `adapters`, in memory now, and of PEFT's files in --lora-dir;
+// without either of them what is loaded.
 AdapterMemory adapter_memory(const AdapterConfig& config, const std::vector<model::AdapterCard>& adapters);
 // kResourceExhausted naming the limit, where what adapters may still take does not fit into `available` bytes of memory
 // beside `others`, which are not in memory yet either. 0 of `available`: unknown.

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+#include <string>
+
 namespace millrace::runtime {
 namespace {
 
@@ -26,6 +30,28 @@ TEST(AdapterMemory, IsWhatTheLimitsAllow) {
   config.lora_memory = 64 * kMiB;
   EXPECT_EQ(adapter_memory(config, cards).reserved, 20 * kMiB) << "the smaller one of both";
   EXPECT_EQ(adapter_memory(config, {}).reserved, 64 * kMiB);
+}
+
+TEST(AdapterMemory, IsOfTheLargestInTheDirectory) {
+  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "adapter_memory_test";
+  const auto write = [&](const std::string& name, std::uint64_t bytes) {
+    std::filesystem::create_directories((folder / name).parent_path());
+    std::ofstream(folder / name) << std::string(bytes, 'x');
+  };
+  write("a/adapter_model.safetensors", 1000);
+  write("a/optimizer.pt", 9000);
+  write("b/checkpoint-5/adapter_model.safetensors", 2000);
+  write("a_base_model.gguf", 8000);
+  AdapterConfig config{.lora_dir = folder.string()};
+  EXPECT_EQ(adapter_memory(config, {}).reserved, 0u) << "no limit";
+  config.max_loras = 3;
+  EXPECT_EQ(adapter_memory(config, {}).reserved, 6000u);
+  EXPECT_EQ(adapter_memory(config, loaded({5000})).reserved, 15000u);
+  config.lora = {{"a", (folder / "a").string()}};
+  EXPECT_EQ(expected_adapter_bytes(config), 6000u);
+  config.lora_dir = (folder / "missing").string();
+  EXPECT_EQ(expected_adapter_bytes(config), 3000u);
+  std::filesystem::remove_all(folder);
 }
 
 TEST(AdapterMemory, ThatDoesNotFitIsRefusedNamingTheLimit) {
