@@ -58,8 +58,11 @@ std::vector<BlockWeight> block_weights(const BlockSpec& block, const ModelSpec& 
 std::vector<BlockWeight> outer_weights(const ModelSpec& spec) {
   const WeightNames& names = spec.names;
   const std::int64_t width = spec.embedding_width(), hidden = spec.hidden_size;
-  std::vector<BlockWeight> all = {
-      {.role = "token_embd", .name = names.embedding, .rows = spec.vocab_size, .cols = width}};
+  std::vector<BlockWeight> all = {{.role = "token_embd",
+                                   .name = names.embedding,
+                                   .rows = spec.vocab_size,
+                                   .cols = width,
+                                   .axis = RowAxis::kVocabulary}};
   if (spec.positions == PositionKind::kLearned) {
     const std::int64_t rows = spec.context_length + spec.position_offset;
     all.push_back({.role = "position_embd", .name = names.positions, .rows = rows, .cols = hidden});
@@ -78,6 +81,7 @@ std::vector<BlockWeight> outer_weights(const ModelSpec& spec) {
                    .name = names.head,
                    .rows = spec.vocab_size,
                    .cols = width,
+                   .axis = RowAxis::kVocabulary,
                    .unit_rows = spec.unit_head,
                    .bias = BiasRule::kIfPresent});
   }

@@ -115,6 +115,16 @@ struct HeadTurns {
   }
 };
 
+// What the rows of a weight are: of what ranks have parts (shard.h).
+enum class RowAxis {
+  kWhole,  // of nothing that is split: every rank has all rows
+  kQueryHeads,
+  kKeyHeads,  // whole heads
+  kHidden,    // values between the products of a feed-forward network
+  kResidual,  // values that are added to the residual
+  kVocabulary
+};
+
 // Whether a file has a bias beside a weight.
 enum class BiasRule { kNone, kIfPresent, kRequired };
 
@@ -130,7 +140,9 @@ struct BlockWeight {
   HeadTurns row_turns = {}, column_turns = {};
   std::int64_t zero_rows = 0, zero_cols = 0;  // of zeros, which loading adds behind the file's
   std::int64_t head_rows = 0;                 // of a head's norm: values of one head
-  bool to_residual = false;                   // its output is added to the residual
+  RowAxis axis = RowAxis::kWhole;
+  std::int64_t axis_rows = 1;   // of a head, of axes of heads
+  std::int64_t axis_group = 1;  // query heads that share a key head, of kKeyHeads
   bool whole_name = false;
   // The weight of so many experts: a tensor for each, whose number stands for `[]` in the name, or a stack [experts,
   // rows, cols] or, with inputs_first, [experts, cols, rows]. 0: it is one weight.

@@ -13,25 +13,38 @@ namespace {
 // Of the matrices in the checkpoint that the model multiplies with, packed.
 class PackedWeights {
  public:
-  PackedWeights(const CheckpointWeights& weights, const backend::Backend& backend, const MemoryPlanOptions& options)
-      : backend_(backend), precision_(options.precision), quantization_(options.quantization) {
+  PackedWeights(const CheckpointWeights& weights, const ModelSpec& spec, const backend::Backend& backend,
+                const MemoryPlanOptions& options)
+      : backend_(backend),
+        options_(options),
+        precision_(options.precision),
+        quantization_(options.quantization),
+        tied_head_(spec.tied_head) {
     for (const MatrixInfo& matrix : weights.matrices()) formats_.emplace(matrix.name, matrix.format);
   }
 
-  // `name` is the tensor's.
-  void add(const std::string& name, const BlockWeight& weight) {
+  // `name` is the tensor's, of that layer or, layer 0, outside of them.
+  void add(const std::string& name, const BlockWeight& weight, std::int64_t layer) {
     const auto stored = formats_.find(WeightLoader::expert_name(name, 0));
     if (weight.cols == 0 || stored == formats_.end()) return;
-    if (weight.unit_rows) return add_computed(weight.rows, weight.cols);
+    const std::int64_t all_rows = weight.rows + weight.zero_rows;
+    const std::int64_t rows =
+        options_.shards == nullptr ? all_rows : options_.shards->rows(weight, layer, options_.rank).size();
+    const std::int64_t matrices = std::max<std::int64_t>(1, weight.experts);
+    const auto stored_rows = static_cast<std::size_t>(std::min(rows, weight.rows) * matrices);
+    read_ += stored->second->row_bytes(weight.cols) * stored_rows;
+    if (weight.role != "token_embd" || tied_head_) {
+      multiplied_ += static_cast<double>(rows * matrices) * static_cast<double>(weight.cols);
+    }
+    if (weight.unit_rows) return add_computed(rows, weight.cols);
     const auto precision = weight.exact ? backend::MatmulPrecision::kF32 : precision_;
     const bool outer = weight.role == "token_embd" || weight.role == "output";
     const bool stays = weight.role == "position_embd" || weight.role == "project_in" || weight.role == "project_out";
     const quant::QuantFormat* format = stays   ? stored->second
                                        : outer ? quantization_.of_outer(weight.cols, stored->second)
                                                : quantization_.of_weight(weight, stored->second);
-    const std::size_t of_one =
-        backend_.packed_bytes(*format, weight.rows + weight.zero_rows, weight.cols + weight.zero_cols, precision);
-    const std::size_t of_all = static_cast<std::size_t>(std::max<std::int64_t>(1, weight.experts)) * of_one;
+    const std::size_t of_one = backend_.packed_bytes(*format, rows, weight.cols + weight.zero_cols, precision);
+    const std::size_t of_all = static_cast<std::size_t>(matrices) * of_one;
     bytes_ += of_all;
     if (weight.experts > 0) expert_bytes_ += of_all;
   }
@@ -44,7 +57,7 @@ class PackedWeights {
     };
     for (const BlockSpec& block : layer.blocks) {
       for (const BlockWeight& weight : block_weights(block, spec, has)) {
-        add(named(weight.tensor()), weight);
+        add(named(weight.tensor()), weight, layer.has_weights() ? index : layer.weights_of);
       }
     }
   }
@@ -54,13 +67,18 @@ class PackedWeights {
   }
   std::uint64_t bytes() const noexcept { return bytes_; }
   std::uint64_t expert_bytes() const noexcept { return expert_bytes_; }
+  std::uint64_t read() const noexcept { return read_; }
+  double multiplied() const noexcept { return multiplied_; }
 
  private:
   const backend::Backend& backend_;
+  const MemoryPlanOptions& options_;
   backend::MatmulPrecision precision_;
   const LoadQuantization& quantization_;
   std::map<std::string, const quant::QuantFormat*> formats_;  // of the checkpoint's matrices, by name
-  std::uint64_t bytes_ = 0, expert_bytes_ = 0;
+  bool tied_head_;
+  std::uint64_t bytes_ = 0, expert_bytes_ = 0, read_ = 0;
+  double multiplied_ = 0.0;
 };
 
 // The transformer's, as f32.
@@ -76,7 +94,8 @@ backend::KvFormat per_token(const backend::KvFormat& format) {
 
 std::uint64_t kv_bytes(const ModelSpec& spec, const backend::Backend& backend, const MemoryPlanOptions& options) {
   const std::int64_t page = options.kv.block_tokens;
-  const kv::KvGroups groups = kv::group_layers(kv_needs(spec), per_token(options.kv));
+  const kv::KvGroups groups = kv::group_layers(
+      options.shards == nullptr ? kv_needs(spec) : options.shards->kv_needs(spec, options.rank), per_token(options.kv));
   const std::size_t window = options.sequences > 0 ? groups.window_page_bytes(backend) : 0;
   const auto tokens = static_cast<std::size_t>(page);
   const kv::KvBudget budget{.page_bytes = (groups.page_bytes(backend) - window) * tokens,
@@ -90,17 +109,22 @@ std::uint64_t kv_bytes(const ModelSpec& spec, const backend::Backend& backend, c
 
 }  // namespace
 
+std::uint64_t kv_bytes_per_token(std::span<const kv::KvNeed> needs, const backend::KvFormat& format,
+                                 const backend::Backend& backend) {
+  return kv::group_layers(needs, per_token(format)).page_bytes(backend);
+}
+
 std::uint64_t kv_bytes_per_token(const ModelSpec& spec, const backend::KvFormat& format,
                                  const backend::Backend& backend) {
-  return kv::group_layers(kv_needs(spec), per_token(format)).page_bytes(backend);
+  return kv_bytes_per_token(kv_needs(spec), format, backend);
 }
 
 MemoryPlan plan_memory(const CheckpointWeights& stored, const ModelSpec& spec, const backend::Backend& backend,
                        const MemoryPlanOptions& options) {
   const StackWorkspace stack = stack_workspace(spec);
-  PackedWeights weights(stored, backend, options);
+  PackedWeights weights(stored, spec, backend, options);
   for (const BlockWeight& weight : outer_weights(spec)) {
-    weights.add(spec.names.in_file(weight.tensor()), weight);
+    weights.add(spec.names.in_file(weight.tensor()), weight, 0);
   }
   for (std::size_t i = 0; i < spec.layers.size(); ++i) {
     weights.add(spec.layers[i], static_cast<std::int64_t>(i), spec);
@@ -111,6 +135,8 @@ MemoryPlan plan_memory(const CheckpointWeights& stored, const ModelSpec& spec, c
   MemoryPlan plan;
   plan.weights = weights.bytes();
   plan.experts = weights.expert_bytes();
+  plan.read = weights.read();
+  plan.multiplied = weights.multiplied();
   plan.kv = kv_bytes(spec, backend, options);
   plan.workspace = activation_bytes(spec, options.step_tokens) +
                    backend.workspace_bytes(options.step_tokens, spec.hidden_size, stack.ffn, stack.routed);

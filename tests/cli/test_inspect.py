@@ -67,3 +67,31 @@ def test_a_mixture_tells_what_steps_read_of_its_experts(millrace, tmp_path):
     assert (experts["experts"], experts["chosen"]) == (8, 2) and experts["layers"] == report["shape"]["layers"]
     assert [(step["tokens"], round(step["touched"], 2)) for step in experts["steps"][:2]] == [(1, 2.0), (8, round(8 * (1 - 0.75**8), 2))]
     assert 0 < report["memory"]["experts"] < report["memory"]["weights"]
+
+
+def test_shows_what_ranks_have(millrace, tiny):
+    def ranks(*flags):
+        return json.loads(millrace("inspect", tiny, "--json", *flags).out)
+    whole = ranks()
+    assert "tensor_parallel" not in whole and "tensor_parallel" not in ranks("--tensor-parallel-size", 1)
+    group = ranks("--tensor-parallel-size", 2)["tensor_parallel"]
+    assert group["size"] == 2 and [rank["share"] for rank in group["ranks"]] == [0.5, 0.5]
+    assert sum(rank["weights"] for rank in group["ranks"]) == whole["memory"]["weights"]  # two heads and a key head each
+    assert sum(rank["kv_bytes_per_token"] for rank in group["ranks"]) == whole["memory"]["kv_bytes_per_token"]["bf16"]
+    assert sum(rank["work"] for rank in group["ranks"]) == pytest.approx(1) and 0.9 < group["balance"] <= 1
+    assert sum(rank["read"] for rank in group["ranks"]) == pytest.approx(whole["parameters"]["bytes"], rel=0.1)
+    uneven = ranks("--tensor-parallel-size", 2, "--tensor-parallel-shares", "1,3")["tensor_parallel"]
+    assert [rank["share"] for rank in uneven["ranks"]] == [0.25, 0.75] and uneven["ranks"][0]["weights"] < uneven["ranks"][1]["weights"] / 2
+    assert "2 ranks by tensor parallelism" in millrace("inspect", tiny, "--tensor-parallel-size", 2).out
+
+
+@pytest.mark.parametrize("flags, told", [
+    (["--tensor-parallel-size", "5"], "tensor-parallel-size is 5: must be from 1 to 4, the query heads of a layer"),
+    (["--tensor-parallel-size", "2", "--tensor-parallel-shares", "1"], "tensor-parallel-shares has 1 numbers: must be one for each of the 2 ranks"),
+    (["--tensor-parallel-size", "2", "--tensor-parallel-shares", "1,0"], "tensor-parallel-shares has 0: must be numbers above 0"),
+    (["--tensor-parallel-shares", "1,2"], "--tensor-parallel-size"),
+    (["--tensor-parallel-size", "0"], "--tensor-parallel-size"),
+])
+def test_ranks_that_cannot_be_are_refused_by_name(millrace, tiny, flags, told):
+    refused = millrace("inspect", tiny, *flags, ok=False)
+    assert refused.code == 2 and told in refused.err

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/cpu.h"
+#include "inspect/rank_report.h"
 #include "inspect/shape_report.h"
 #include "inspect/weight_report.h"
 #include "model/config/read_config.h"
@@ -86,7 +87,7 @@ std::vector<std::string> find_warnings(const Checkpoint& checkpoint, std::int64_
 
 }  // namespace
 
-Json model_report(const Checkpoint& checkpoint, const ModelFlags& flags, bool tensors) {
+Json model_report(const Checkpoint& checkpoint, const ModelFlags& flags, bool tensors, std::span<const double> shares) {
   const model::ModelConfig config = model::read_model_config(checkpoint).or_throw();
   auto backend = flags.make_backend(1);
   auto spec = model::make_spec(checkpoint, backend->limits());
@@ -129,6 +130,10 @@ Json model_report(const Checkpoint& checkpoint, const ModelFlags& flags, bool te
   if (summary && !summary->computed_as_f32().empty()) warnings.push_back(summary->computed_as_f32());
   report["warnings"] = warnings;
   if (tensors) report["tensors"] = list_tensors(checkpoint);
+  if (stored && shares.size() > 1) {
+    const auto quantization = runtime::quantization_of(flags, checkpoint, *spec, *backend);
+    report["tensor_parallel"] = describe_ranks(*stored, flags, quantization, *backend, shares);
+  }
   return report;
 }
 

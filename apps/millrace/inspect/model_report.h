@@ -1,6 +1,7 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <span>
 
 #include "checkpoint/checkpoint.h"
 #include "model_flags.h"
@@ -8,9 +9,10 @@
 namespace millrace::app {
 
 // The report of `millrace inspect --json`: what a model is and how much memory it needs. Reads file headers, and of the
-// weights only what model/memory_plan.h names. `tensors` adds a list of all tensors. A model of no known family has
-// null in "family", "weights" and "memory", and a warning. Throws LoadError if the configuration is incomplete or the
-// flags are invalid.
-nlohmann::ordered_json model_report(const checkpoint::Checkpoint& checkpoint, const ModelFlags& flags, bool tensors);
+// weights only what model/memory_plan.h names. `tensors` adds a list of all tensors, and `shares` of ranks what
+// describe_ranks() says. A model of no known family has null in "family", "weights" and "memory", and a warning. Throws
+// LoadError if the configuration is incomplete or the flags are invalid.
+nlohmann::ordered_json model_report(const checkpoint::Checkpoint& checkpoint, const ModelFlags& flags, bool tensors,
+                                    std::span<const double> shares);
 
 }  // namespace millrace::app

@@ -54,6 +54,18 @@ void print_memory(const Json& m) {
                          m["tokens"].get<std::int64_t>(), bytes(m["workspace"]), bytes(m["available"])));
 }
 
+void print_ranks(const Json& group) {
+  std::printf("\n%d ranks by tensor parallelism, balance %.3f\n", group["size"].get<int>(),
+              group["balance"].get<double>());
+  std::printf("%4s %8s %10s %10s %12s %8s\n", "rank", "share %", "weights", "read", "kv per token", "work %");
+  int rank = 0;
+  for (const Json& r : group["ranks"]) {
+    std::printf("%4d %8.2f %10s %10s %12s %8.2f\n", rank++, 100.0 * r["share"].get<double>(),
+                bytes(r["weights"]).c_str(), bytes(r["read"]).c_str(), bytes(r["kv_bytes_per_token"]).c_str(),
+                100.0 * r["work"].get<double>());
+  }
+}
+
 void print_generation(const Json& generation) {
   std::string text;
   for (const auto& [key, value] : generation.items()) {
@@ -156,6 +168,7 @@ void print_report(const Json& report) {
   print_formats(report["formats"]);
   print_template(report["chat_template"].get<std::string>());
   if (report.contains("tensors")) print_tensors(report["tensors"]);
+  if (report.contains("tensor_parallel")) print_ranks(report["tensor_parallel"]);
 }
 
 }  // namespace millrace::app

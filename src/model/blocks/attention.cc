@@ -67,10 +67,13 @@ RowSlice fused_slice(const AttentionParams& a, int part, std::int64_t rows) {
 std::vector<BlockWeight> qkv_weights(const AttentionParams& a, const ModelSpec& spec, const HasTensor& has) {
   const std::int64_t inputs = input_width(a, spec);
   std::vector<BlockWeight> weights = {
-      {.role = "attn_q", .name = a.names.q, .rows = a.q_size(), .cols = inputs},
-      {.role = "attn_k", .name = a.names.k, .rows = a.k_size(), .cols = inputs},
-      {.role = "attn_v", .name = a.names.v, .rows = a.v_size(), .cols = inputs},
+      {.role = "attn_q", .name = a.names.q, .rows = a.q_size(), .cols = inputs, .axis = RowAxis::kQueryHeads},
+      {.role = "attn_k", .name = a.names.k, .rows = a.k_size(), .cols = inputs, .axis = RowAxis::kKeyHeads},
+      {.role = "attn_v", .name = a.names.v, .rows = a.v_size(), .cols = inputs, .axis = RowAxis::kKeyHeads},
   };
+  weights[0].axis_rows = weights[1].axis_rows = a.head_dim;
+  weights[2].axis_rows = a.value_head_dim();
+  weights[1].axis_group = weights[2].axis_group = a.heads / std::max<std::int64_t>(1, a.kv_heads);
   if (a.rotary_pairs && a.rope >= 0) {
     for (int part = 0; part < 2; ++part) {
       weights[static_cast<std::size_t>(part)].rotated_head = a.head_dim;
@@ -93,14 +96,22 @@ std::vector<BlockWeight> qkv_weights(const AttentionParams& a, const ModelSpec& 
 }
 
 BlockWeight o_weight(const AttentionParams& a, const ModelSpec& spec) {
-  BlockWeight weight{
-      .role = "attn_output", .name = a.names.o, .rows = spec.hidden_size, .cols = a.output_size(), .to_residual = true};
+  BlockWeight weight{.role = "attn_output",
+                     .name = a.names.o,
+                     .rows = spec.hidden_size,
+                     .cols = a.output_size(),
+                     .axis = RowAxis::kResidual};
   if (a.heads_by_turns) weight.column_turns = {a.value_head_dim(), a.kv_heads};
   return weight;
 }
 
 BlockWeight gate_weight(const AttentionParams& a, const ModelSpec& spec) {
-  return {.role = "attn_gate", .name = a.names.gate, .rows = a.gate_size(), .cols = input_width(a, spec)};
+  return {.role = "attn_gate",
+          .name = a.names.gate,
+          .rows = a.gate_size(),
+          .cols = input_width(a, spec),
+          .axis = RowAxis::kQueryHeads,
+          .axis_rows = a.gate == OutputGate::kHeads ? 1 : a.value_head_dim()};
 }
 
 // The weights of a norm of heads, in the order of the rows of the heads.

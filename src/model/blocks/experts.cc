@@ -84,6 +84,7 @@ std::vector<BlockWeight> expert_ups(const ExpertsParams& e, const ModelSpec& spe
   std::vector<BlockWeight> all;
   if (e.gated) all.push_back(of_experts(e, "ffn_gate_exps", e.names.gate, e.width, spec.hidden_size));
   all.push_back(of_experts(e, "ffn_up_exps", e.names.up, e.width, spec.hidden_size));
+  for (BlockWeight& weight : all) weight.axis = RowAxis::kHidden;
   if (!e.gated || !has_stack(e.names.gate_up, has)) return all;
   for (std::size_t part = 0; part < 2; ++part) {
     const auto at = static_cast<std::int64_t>(part);
@@ -100,7 +101,7 @@ std::vector<BlockWeight> expert_ups(const ExpertsParams& e, const ModelSpec& spe
 
 BlockWeight expert_down(const ExpertsParams& e, const ModelSpec& spec, const HasTensor& has) {
   BlockWeight weight = of_experts(e, "ffn_down_exps", e.names.down, spec.hidden_size, e.width);
-  weight.to_residual = true;
+  weight.axis = RowAxis::kResidual;
   if (!has_stack(e.names.stacked_down, has)) return weight;
   weight.name = e.names.stacked_down;
   weight.whole_name = e.names.whole_stacks;
@@ -112,8 +113,11 @@ BlockWeight expert_down(const ExpertsParams& e, const ModelSpec& spec, const Has
 std::vector<BlockWeight> shared_ups(const ExpertsParams& e, const ModelSpec& spec, const HasTensor& has) {
   std::vector<BlockWeight> all;
   const std::int64_t width = e.shared_width, cols = spec.hidden_size;
-  if (e.gated) all.push_back({.role = "ffn_gate_shexp", .name = e.names.shared_gate, .rows = width, .cols = cols});
-  all.push_back({.role = "ffn_up_shexp", .name = e.names.shared_up, .rows = width, .cols = cols});
+  if (e.gated)
+    all.push_back(
+        {.role = "ffn_gate_shexp", .name = e.names.shared_gate, .rows = width, .cols = cols, .axis = RowAxis::kHidden});
+  all.push_back(
+      {.role = "ffn_up_shexp", .name = e.names.shared_up, .rows = width, .cols = cols, .axis = RowAxis::kHidden});
   if (!e.gated || !has_stack(e.names.shared_gate_up, has)) return all;
   for (std::size_t part = 0; part < 2; ++part) {
     all[part].name = e.names.shared_gate_up;
@@ -127,7 +131,7 @@ BlockWeight shared_down(const ExpertsParams& e, const ModelSpec& spec) {
           .name = e.names.shared_down,
           .rows = spec.hidden_size,
           .cols = e.shared_width,
-          .to_residual = true};
+          .axis = RowAxis::kResidual};
 }
 
 BlockWeight shared_factor(const ExpertsParams& e, const ModelSpec& spec) {

@@ -8,7 +8,7 @@ namespace {
 const LinearParams& linear_params_of(const BlockSpec& block) { return block.as<LinearParams>(); }
 
 BlockWeight linear_weight(const LinearParams& l) {
-  return {.role = l.role, .name = l.weight_name, .rows = l.size, .cols = l.size, .to_residual = true};
+  return {.role = l.role, .name = l.weight_name, .rows = l.size, .cols = l.size, .axis = RowAxis::kResidual};
 }
 
 class LinearBlock final : public Block {

@@ -45,8 +45,14 @@ std::int64_t computed_width(const MlpParams& m) { return m.width + zero_channels
 
 std::vector<BlockWeight> up_weights(const MlpParams& m, const ModelSpec& spec, const HasTensor& has) {
   std::vector<BlockWeight> all;
-  if (m.gated) all.push_back({.role = "ffn_gate", .name = m.names.gate, .rows = m.width, .cols = spec.hidden_size});
-  all.push_back({.role = "ffn_up", .name = m.names.up, .rows = m.width, .cols = spec.hidden_size});
+  if (m.gated)
+    all.push_back({.role = "ffn_gate",
+                   .name = m.names.gate,
+                   .rows = m.width,
+                   .cols = spec.hidden_size,
+                   .axis = RowAxis::kHidden});
+  all.push_back(
+      {.role = "ffn_up", .name = m.names.up, .rows = m.width, .cols = spec.hidden_size, .axis = RowAxis::kHidden});
   for (BlockWeight& weight : all) weight.zero_rows = zero_channels(m);
   if (!m.gated || m.names.gate_up.empty() || !has(m.names.gate_up)) return all;
   for (std::size_t part = 0; part < 2; ++part) {
@@ -62,7 +68,7 @@ BlockWeight down_weight(const MlpParams& m, const ModelSpec& spec) {
           .rows = spec.hidden_size,
           .cols = m.width,
           .zero_cols = zero_channels(m),
-          .to_residual = true};
+          .axis = RowAxis::kResidual};
 }
 
 backend::ActivationParameters read_xielu(const MlpParams& m, BlockLoader& loader) {

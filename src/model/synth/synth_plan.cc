@@ -91,7 +91,8 @@ class Layout {
     for (const BlockWeight& weight : block_weights(block, spec_, has)) {
       const double of_inputs = weight.cols > 0 ? 1.0 / std::sqrt(static_cast<double>(weight.cols)) : 0.0;
       const std::string stream = fmt::format("blk.{}.{}", layer, weight.role);
-      add(weight, layer, stream, weight.to_residual ? of_inputs * residual : of_inputs, may_have_bias(weight));
+      add(weight, layer, stream, weight.axis == RowAxis::kResidual ? of_inputs * residual : of_inputs,
+          may_have_bias(weight));
     }
   }
 

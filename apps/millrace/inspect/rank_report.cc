@@ -1,0 +1,53 @@
+#include "inspect/rank_report.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "base/error.h"
+#include "model/memory_plan.h"
+#include "model/shard.h"
+
+namespace millrace::app {
+
+using Json = nlohmann::ordered_json;
+
+std::vector<double> rank_shares(std::int64_t size, const std::vector<double>& shares) {
+  if (shares.empty()) return std::vector<double>(static_cast<std::size_t>(size), 1.0);
+  if (std::ssize(shares) != size) {
+    throw_load_error(ErrorCode::kInvalidArgument, "tensor-parallel-shares",
+                     "tensor-parallel-shares has {} numbers: must be one for each of the {} ranks", shares.size(),
+                     size);
+  }
+  return shares;
+}
+
+Json describe_ranks(const StoredModel& stored, const ModelFlags& flags, const model::LoadQuantization& quantization,
+                    const backend::Backend& backend, std::span<const double> shares) {
+  const model::Shards shards = model::Shards::make(stored.spec, shares).or_throw();
+  model::MemoryPlanOptions options{
+      .precision = flags.precision(), .quantization = quantization, .kv = flags.kv_pages(), .shards = &shards};
+  const double all = std::accumulate(shares.begin(), shares.end(), 0.0);
+  std::vector<model::MemoryPlan> plans;
+  double products = 0.0;
+  for (options.rank = 0; options.rank < shards.ranks(); ++options.rank) {
+    plans.push_back(model::plan_memory(stored.weights, stored.spec, backend, options));
+    products += plans.back().multiplied;
+  }
+  Json ranks = Json::array();
+  double slowest = 0.0;
+  for (int rank = 0; rank < shards.ranks(); ++rank) {
+    const auto i = static_cast<std::size_t>(rank);
+    const double share = shares[i] / all, work = plans[i].multiplied / products;
+    slowest = std::max(slowest, work / share);
+    ranks.push_back({{"share", share},
+                     {"weights", plans[i].weights},
+                     {"read", plans[i].read},
+                     {"kv_bytes_per_token",
+                      model::kv_bytes_per_token(shards.kv_needs(stored.spec, rank), flags.kv_pages(), backend)},
+                     {"work", work}});
+  }
+  return {{"size", shards.ranks()}, {"balance", 1.0 / slowest}, {"ranks", std::move(ranks)}};
+}
+
+}  // namespace millrace::app

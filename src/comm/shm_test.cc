@@ -1,0 +1,183 @@
+// Groups of processes that share memory: what each sees of the others, and what it learns when one is gone.
+
+#include <sys/mman.h>
+
+#include <cstring>
+#include <numeric>
+#include <string>
+
+#include "comm/testing/forked_ranks.h"
+#include "comm/transports/self.h"
+#include "comm/transports/shm_layout.h"
+
+namespace millrace::comm {
+namespace {
+
+constexpr std::chrono::seconds kLong{60};
+
+std::span<std::uint64_t> numbers(Communicator& group) {
+  return {reinterpret_cast<std::uint64_t*>(group.memory().data()), group.memory().size() / 8};
+}
+
+// Each rank writes its own slice, awaits those of others, and reads them, before any may be written again.
+void exchange(Communicator& group, std::uint64_t rounds) {
+  constexpr std::size_t kEach = 64;
+  const std::span<std::uint64_t> all = numbers(group);
+  const auto value = [](std::uint64_t round, std::uint64_t rank) { return round * 1000 + rank; };
+  for (std::uint64_t round = 0; round < rounds && !testing::Test::HasFailure(); ++round) {
+    for (std::size_t i = 0; i < kEach; ++i) {
+      all[static_cast<std::size_t>(group.rank()) * kEach + i] = value(round, static_cast<std::uint64_t>(group.rank()));
+    }
+    ASSERT_TRUE(group.await(group.publish(), kLong));
+    for (std::size_t i = 0; i < kEach * static_cast<std::size_t>(group.ranks()); ++i) {
+      ASSERT_EQ(all[i], value(round, i / kEach)) << round;
+    }
+    ASSERT_TRUE(group.await(group.publish(), kLong));
+  }
+}
+
+TEST(Shm, RanksSeeWhatOthersPublished) {
+  for (const int ranks : {2, 3, 5}) {
+    ForkedRanks group(ranks, 1 << 16, 4096, [](Communicator& own) { exchange(own, 300); });
+    exchange(group.leader(), 300);
+    group.expect_success();
+  }
+}
+
+TEST(Shm, SleepersAreWoken) {
+  ForkedRanks group(2, 4096, 4096, [](Communicator& own) {
+    for (int i = 0; i < 5; ++i) EXPECT_TRUE(own.await(own.publish(), kLong));
+  });
+  for (int i = 0; i < 5; ++i) {
+    usleep(50000);  // the other one sleeps by now
+    EXPECT_TRUE(group.leader().await(group.leader().publish(), kLong));
+  }
+  group.expect_success();
+}
+
+// Of lengths around that of the ring, and of none.
+TEST(Shm, CommandsArriveWholeAndInOrder) {
+  constexpr std::size_t kRing = 1000;
+  const auto command = [](std::size_t i) {
+    const std::size_t sizes[] = {0, 1, 7, 500, kRing - 8, kRing - 1, kRing, kRing + 1, 3 * kRing + 5};
+    std::vector<std::byte> bytes(sizes[i % std::size(sizes)]);
+    for (std::size_t at = 0; at < bytes.size(); ++at) bytes[at] = static_cast<std::byte>(at * 31 + i);
+    return bytes;
+  };
+  constexpr std::size_t kCommands = 200;
+  ForkedRanks group(3, 0, kRing, [&](Communicator& own) {
+    for (std::size_t i = 0; i < kCommands; ++i) {
+      if (own.rank() == 2 && i % 50 == 3) usleep(20000);
+      auto received = own.receive(kLong);
+      ASSERT_TRUE(received);
+      ASSERT_EQ(*received, command(i)) << i;
+    }
+  });
+  for (std::size_t i = 0; i < kCommands; ++i) ASSERT_TRUE(group.leader().send(command(i), kLong));
+  group.expect_success();
+}
+
+TEST(Shm, ARankThatWasKilledIsNamedByAll) {
+  ForkedRanks group(3, 4096, 4096, [](Communicator& own) {
+    if (own.rank() == 1) raise(SIGKILL);
+    const auto failed = own.await(own.publish(), kLong);
+    ASSERT_FALSE(failed);
+    EXPECT_TRUE(failed.error().message.starts_with("rank 1 (process ")) << failed.error().message;
+    EXPECT_TRUE(failed.error().message.ends_with(") has ended")) << failed.error().message;
+  });
+  const auto failed = group.leader().await(group.leader().publish(), kLong);
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(failed.error().message, fmt::format("rank 1 (process {}) has ended", group.process(1)));
+  EXPECT_EQ(group.wait(1), SIGKILL);
+  EXPECT_EQ(group.wait(2), 0);
+}
+
+// What a rank did before it ended counts, however late the others look.
+TEST(Shm, WhatARankDidBeforeItEndedCounts) {
+  ForkedRanks group(2, 4096, 4096, [](Communicator& own) { own.publish(); });
+  EXPECT_EQ(group.wait(1), 0);
+  EXPECT_TRUE(group.leader().await(group.leader().publish(), kLong));
+  EXPECT_FALSE(group.leader().await(group.leader().publish(), kLong));
+}
+
+TEST(Shm, ARankThatStoppedIsNamedWhenPatienceEnds) {
+  ForkedRanks group(2, 4096, 4096, [](Communicator& own) {
+    raise(SIGSTOP);
+    own.publish();
+  });
+  const auto failed = group.leader().await(group.leader().publish(), std::chrono::milliseconds(100));
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().message, fmt::format("rank 1 (process {}) has not come within 0.1 s", group.process(1)));
+}
+
+TEST(Shm, SendingEndsWithARankThatReadsNothing) {
+  ForkedRanks group(2, 0, 100, [](Communicator&) { pause(); });
+  const std::vector<std::byte> command(60);
+  EXPECT_TRUE(group.leader().send(command, kLong));
+  const auto late = group.leader().send(command, std::chrono::milliseconds(50));
+  ASSERT_FALSE(late);
+  EXPECT_TRUE(late.error().message.ends_with("has not come within 0.05 s")) << late.error().message;
+  kill(group.process(1), SIGKILL);
+  const auto ended = group.leader().send(command, kLong);
+  ASSERT_FALSE(ended);
+  EXPECT_TRUE(ended.error().message.ends_with("has ended")) << ended.error().message;
+}
+
+TEST(Shm, ARankThatNeverJoinsIsNamed) {
+  const ShmSegment segment = ShmSegment::make(2, 0, 64).or_throw();
+  const auto alone = join_shm(segment.descriptor(), 0, std::chrono::milliseconds(50));
+  ASSERT_FALSE(alone);
+  EXPECT_EQ(alone.error().message, "rank 1 has not joined within 0.05 s");
+  const auto again = join_shm(segment.descriptor(), 0, std::chrono::milliseconds(50));
+  ASSERT_FALSE(again);
+  EXPECT_EQ(again.error().message, fmt::format("rank 0 is process {} already", getpid()));
+  const auto unknown = join_shm(segment.descriptor(), 2, kLong);
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().message, "rank is 2: must be from 0 to 1");
+}
+
+TEST(Shm, WhatIsNoSegmentIsRefused) {
+  const auto refused = [](const std::string& contents) {
+    const int file = memfd_create("test", 0);
+    EXPECT_EQ(write(file, contents.data(), contents.size()), static_cast<ssize_t>(contents.size()));
+    const auto joined = join_shm(file, 0, std::chrono::milliseconds(10));
+    close(file);
+    return !joined && joined.error().code == ErrorCode::kBadFile;
+  };
+  EXPECT_TRUE(refused(""));
+  EXPECT_TRUE(refused(std::string(1 << 20, 'x')));
+  const auto bytes = [](const ShmHeader& header, std::size_t size) {
+    std::string text(size, '\0');
+    std::memcpy(text.data(), &header, std::min(size, sizeof(header)));
+    return text;
+  };
+  const ShmHeader good{
+      .magic = ShmHeader::kMagic, .ranks = 1, .rank_bytes = sizeof(ShmRank), .command_bytes = 64, .memory_bytes = 4096};
+  EXPECT_FALSE(refused(bytes(good, good.bytes())));
+  EXPECT_TRUE(refused(bytes(good, good.bytes() - 1))) << "cut off";
+  const auto changed = [&](auto change) {
+    ShmHeader header = good;
+    change(header);
+    return refused(bytes(header, 1 << 20));
+  };
+  EXPECT_TRUE(changed([](ShmHeader& h) { ++h.magic; }));
+  EXPECT_TRUE(changed([](ShmHeader& h) { h.ranks = 0; }));
+  EXPECT_TRUE(changed([](ShmHeader& h) { h.ranks = 5000; }));
+  EXPECT_TRUE(changed([](ShmHeader& h) { h.rank_bytes = 64; })) << "of another build";
+  EXPECT_TRUE(changed([](ShmHeader& h) { h.command_bytes = 0; }));
+  EXPECT_TRUE(changed([](ShmHeader& h) { h.memory_bytes = ~std::uint64_t{0}; })) << "sums overflow";
+  EXPECT_TRUE(changed([](ShmHeader& h) { h.command_bytes = std::uint64_t{1} << 40; }));
+}
+
+TEST(Self, NeverWaits) {
+  const auto group = join_self(100);
+  EXPECT_EQ(group->ranks(), 1);
+  ASSERT_GE(group->memory().size(), 100u);
+  EXPECT_EQ(group->publish(), 1u);
+  EXPECT_TRUE(group->await(group->publish(), std::chrono::seconds(0)));
+  EXPECT_TRUE(group->send({}, std::chrono::seconds(0)));
+}
+
+}  // namespace
+}  // namespace millrace::comm

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <memory>
+
+#include "comm/communicator.h"
+
+namespace millrace::comm {
+
+// A segment of memory of a group of processes on one host. It has no name, so nothing is left when all of them have
+// ended, however that was.
+class ShmSegment {
+ public:
+  // For so many ranks, with so many bytes of Communicator::memory() and of commands under way. The memory is there:
+  // kResourceExhausted if not.
+  static Result<ShmSegment> make(int ranks, std::size_t memory_bytes, std::size_t command_bytes);
+  ~ShmSegment();
+  ShmSegment(ShmSegment&& other) noexcept;
+  ShmSegment& operator=(ShmSegment&& other) noexcept = delete;
+
+  // A descriptor that processes inherit; join_shm() takes it.
+  int descriptor() const noexcept { return descriptor_; }
+
+ private:
+  explicit ShmSegment(int descriptor) : descriptor_(descriptor) {}
+  int descriptor_ = -1;
+};
+
+// Joins the group of a segment as rank `rank`, and waits for the other ranks, no longer than `patience`. The descriptor
+// may be closed afterwards. kBadFile where it is no segment of this version of millrace, kInvalidArgument where the
+// rank is none of it or has been taken.
+Result<std::unique_ptr<Communicator>> join_shm(int descriptor, int rank, Communicator::Patience patience);
+
+}  // namespace millrace::comm

@@ -1,0 +1,118 @@
+#include "model/shard.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+namespace millrace::model {
+namespace {
+
+constexpr std::int64_t kHiddenUnit = 32;  // a group of int8 activations
+constexpr std::int64_t kPanelUnit = 16;   // a panel of packed rows
+
+bool all_tensors(const std::string&) { return true; }
+
+// The weight of a block's keys; null: it keeps none.
+const BlockWeight* find_keys(const std::vector<BlockWeight>& weights) {
+  const auto keys = std::ranges::find(weights, RowAxis::kKeyHeads, &BlockWeight::axis);
+  return keys == weights.end() ? nullptr : &*keys;
+}
+
+// The fewest query heads that a layer with attention has; -1: no layer has attention.
+std::int64_t fewest_heads(const ModelSpec& spec) {
+  std::int64_t fewest = -1;
+  for (const LayerSpec& layer : spec.layers) {
+    for (const BlockSpec& block : layer.blocks) {
+      for (const BlockWeight& weight : block_weights(block, spec, all_tensors)) {
+        if (weight.axis != RowAxis::kQueryHeads) continue;
+        const std::int64_t heads = weight.rows / weight.axis_rows;
+        fewest = fewest < 0 ? heads : std::min(fewest, heads);
+      }
+    }
+  }
+  return fewest;
+}
+
+}  // namespace
+
+Result<Shards> Shards::make(const ModelSpec& spec, std::span<const double> shares) {
+  const auto ranks = std::ssize(shares);
+  if (const std::int64_t heads = fewest_heads(spec); ranks < 1 || (heads >= 0 && ranks > heads)) {
+    return make_error(ErrorCode::kInvalidArgument, "tensor-parallel-size",
+                      "tensor-parallel-size is {}: must be from 1 to {}, the query heads of a layer", ranks, heads);
+  }
+  double all = 0.0;
+  for (const double share : shares) {
+    if (!std::isfinite(share) || share <= 0.0) {
+      return make_error(ErrorCode::kInvalidArgument, "tensor-parallel-shares",
+                        "tensor-parallel-shares has {}: must be numbers above 0", share);
+    }
+    all += share;
+  }
+  std::vector<double> until;
+  for (double sum = 0.0; const double share : shares) until.push_back((sum += share) / all);
+  return Shards(std::move(until));
+}
+
+RowRange Shards::part(std::int64_t n, std::int64_t least, std::int64_t layer, int rank) const noexcept {
+  const auto last_rank = static_cast<std::int64_t>(ranks()) - 1;
+  // Which way borders round goes round with the layers, and so on average a rank has its share.
+  const double phase = (static_cast<double>(layer % ranks()) + 0.5) / ranks();
+  const auto border = [&](std::int64_t before) -> std::int64_t {  // of the first `before` ranks
+    if (before == 0) return 0;
+    if (before > last_rank) return n;
+    const double units = static_cast<double>(n) * until_[static_cast<std::size_t>(before) - 1];
+    return std::clamp(static_cast<std::int64_t>(std::floor(units + phase)), before * least,
+                      n - (last_rank + 1 - before) * least);
+  };
+  return {border(rank), border(rank + 1)};
+}
+
+RowRange Shards::query_heads(std::int64_t heads, std::int64_t layer, int rank) const noexcept {
+  return part(heads, 1, layer, rank);
+}
+
+RowRange Shards::key_heads(std::int64_t heads, std::int64_t group, std::int64_t layer, int rank) const noexcept {
+  const RowRange queries = query_heads(heads, layer, rank);
+  return {queries.first / group, (queries.last + group - 1) / group};
+}
+
+RowRange Shards::rows(const BlockWeight& weight, std::int64_t layer, int rank) const noexcept {
+  const auto times = [](RowRange units, std::int64_t rows) { return RowRange{units.first * rows, units.last * rows}; };
+  const auto in_units = [&](std::int64_t unit, std::int64_t rows) {
+    RowRange range = times(part((rows + unit - 1) / unit, 0, layer, rank), unit);
+    return RowRange{std::min(range.first, rows), std::min(range.last, rows)};
+  };
+  const std::int64_t heads = weight.rows / weight.axis_rows;
+  switch (weight.axis) {
+    case RowAxis::kQueryHeads: return times(query_heads(heads, layer, rank), weight.axis_rows);
+    case RowAxis::kKeyHeads:
+      return times(key_heads(heads * weight.axis_group, weight.axis_group, layer, rank), weight.axis_rows);
+    case RowAxis::kHidden: return in_units(kHiddenUnit, weight.rows + weight.zero_rows);
+    case RowAxis::kResidual:
+    case RowAxis::kVocabulary: return in_units(kPanelUnit, weight.rows);
+    case RowAxis::kWhole: break;
+  }
+  return {0, weight.rows + weight.zero_rows};
+}
+
+std::vector<kv::KvNeed> Shards::kv_needs(const ModelSpec& spec, int rank) const {
+  std::vector<kv::KvNeed> needs;
+  for (std::size_t i = 0; i < spec.layers.size(); ++i) {
+    const LayerSpec& of_spec = spec.layers[i];
+    const std::int64_t layer = of_spec.has_weights() ? static_cast<std::int64_t>(i) : of_spec.weights_of;
+    for (const BlockSpec& block : of_spec.blocks) {
+      auto need = kind_of(block).kv(block);
+      if (!need) continue;
+      const std::vector<BlockWeight> weights = block_weights(block, spec, all_tensors);
+      if (const BlockWeight* keys = find_keys(weights)) {
+        need->kv_heads = rows(*keys, layer, rank).size() / keys->axis_rows;
+      }
+      needs.push_back(*need);
+    }
+  }
+  return needs;
+}
+
+}  // namespace millrace::model
