@@ -1,5 +1,5 @@
 // One exchange between ranks of a host: each writes its slice of a block, publishes it, awaits the others', and reads
-// the whole block. Run it on a quiet machine with a processor for each rank.
+// every cache line of the block. Run it on a quiet machine with a processor for each rank.
 
 #include <benchmark/benchmark.h>
 #include <sys/wait.h>
@@ -15,6 +15,7 @@ namespace millrace::comm {
 namespace {
 
 constexpr std::chrono::seconds kPatience{30};
+constexpr std::size_t kLine = 64;
 
 // Blocks lie in two places by turns: a rank writes one while others may still read the other.
 class Exchanges {
@@ -28,7 +29,7 @@ class Exchanges {
     std::memset(block + slice_ * static_cast<std::size_t>(group_.rank()), static_cast<int>(count_), slice_);
     if (!group_.await(group_.publish(), kPatience)) return false;
     std::uint64_t sum = 0;
-    for (std::size_t at = 0; at < block_; at += sizeof(std::uint64_t)) {
+    for (std::size_t at = 0; at < block_; at += kLine) {
       std::uint64_t value = 0;
       std::memcpy(&value, block + at, sizeof(value));
       sum += value;

@@ -77,18 +77,21 @@ struct Input {
   std::vector<Int8Group> groups;
   Activations view;
 
-  explicit Input(std::int64_t rows)
+  // `type`: what the kernel takes; rows of bf16 and f32 are there for all.
+  Input(std::int64_t rows, ActivationType type)
       : f32(static_cast<std::size_t>(rows * kIn)), bf16(f32.size()), groups(f32.size() / kGroup) {
     std::mt19937 random(3);
     for (float& v : f32) v = static_cast<float>(static_cast<int>(random() % 2001) - 1000) * 1e-3f;
     for (std::int64_t r = 0; r < rows; ++r) {
       kernels().to_bf16(f32.data() + r * kIn, kIn, bf16.data() + r * kIn);
     }
+    const bool is_int8 = type != ActivationType::kF32 && type != ActivationType::kBf16;
+    const ActivationType int8 = is_int8 ? type : ActivationType::kInt8;
     view.rows = view.stored_rows = rows;
     view.k = kIn;
     view.groups = groups.data();
     for (std::int64_t r = 0; r < rows; ++r) {
-      kernels().quantize(f32.data() + r * kIn, kIn, groups.data() + view.int8_at(r), view.int8_step(r));
+      kernels().quantize(f32.data() + r * kIn, kIn, int8, groups.data() + view.int8_at(r), view.int8_step(r));
     }
     view.f32 = f32.data();
     view.f32_stride = kIn;
@@ -100,7 +103,9 @@ double peak_gop_s(const MachineLimits& limits, ActivationType type) {
   switch (type) {
     case ActivationType::kF32: return limits.f32_gflop_s;
     case ActivationType::kBf16: return limits.bf16_gflop_s;
-    case ActivationType::kInt8: return limits.int8_gop_s;
+    case ActivationType::kInt8:
+    case ActivationType::kInt8Block:
+    case ActivationType::kInt8Row: return limits.int8_gop_s;
   }
   return 0.0;
 }
@@ -121,7 +126,7 @@ void linear(benchmark::State& state, const quant::QuantFormat* format, const Lin
   const Weights& weights = weights_of(*format, *kernel);
   const MachineLimits limits = measure_limits(threads, detect_isa(), kProbeSeconds);
   WorkerTeam team(threads);
-  const Input input(rows);
+  const Input input(rows, kernel->activation);
   std::vector<float> out(static_cast<std::size_t>(rows * kOut));
   std::vector<double> seconds;
   std::size_t next = 0;

@@ -140,9 +140,7 @@ class ShmCommunicator final : public Communicator {
   }
 
  private:
-  ShmRank& of(int rank) const noexcept {
-    return reinterpret_cast<ShmRank*>(mapping_.at(header_.ranks_at()))[rank];
-  }
+  ShmRank& of(int rank) const noexcept { return reinterpret_cast<ShmRank*>(mapping_.at(header_.ranks_at()))[rank]; }
 
   // Something of this rank has changed.
   void wake() noexcept {
