@@ -14,7 +14,7 @@
 namespace millrace::comm {
 namespace {
 
-constexpr std::chrono::seconds kPatience{30};
+constexpr std::chrono::seconds kTimeout{30};
 constexpr std::size_t kLine = 64;
 
 // Blocks lie in two places by turns: a rank writes one while others may still read the other.
@@ -27,7 +27,7 @@ class Exchanges {
   bool run() {
     std::byte* block = group_.memory().data() + (++count_ % 2) * block_;
     std::memset(block + slice_ * static_cast<std::size_t>(group_.rank()), static_cast<int>(count_), slice_);
-    if (!group_.await(group_.publish(), kPatience)) return false;
+    if (!group_.await(group_.publish(), kTimeout)) return false;
     std::uint64_t sum = 0;
     for (std::size_t at = 0; at < block_; at += kLine) {
       std::uint64_t value = 0;
@@ -50,13 +50,13 @@ void BM_ShmExchange(benchmark::State& state) {
   const ShmSegment segment = ShmSegment::make(2, 2 * bytes, 4096).or_throw();
   const pid_t child = fork();
   if (child == 0) {
-    auto group = join_shm(segment.descriptor(), 1, kPatience).or_throw();
+    auto group = join_shm(segment.descriptor(), 1, kTimeout).or_throw();
     for (Exchanges exchanges(*group, bytes); exchanges.run();) {
     }
     _exit(0);
   }
   {
-    auto group = join_shm(segment.descriptor(), 0, kPatience).or_throw();
+    auto group = join_shm(segment.descriptor(), 0, kTimeout).or_throw();
     Exchanges exchanges(*group, bytes);
     for (auto _ : state) exchanges.run();
   }

@@ -16,7 +16,7 @@ namespace millrace::comm {
 // from another than commands are.
 class Communicator {
  public:
-  using Patience = std::chrono::nanoseconds;
+  using Timeout = std::chrono::nanoseconds;
   virtual ~Communicator() = default;
 
   virtual int rank() const noexcept = 0;  // 0 is the leader
@@ -29,15 +29,15 @@ class Communicator {
 
   // Says that this rank's part of the next block is there. Returns the block's number. Waits for nothing.
   virtual std::uint64_t publish() noexcept = 0;
-  // Waits until all ranks have published that block, for each of them no longer than `patience`. Spins, yields, then
+  // Waits until all ranks have published that block, for each of them no longer than `timeout`. Spins, yields, then
   // sleeps, as WorkerTeam does.
-  virtual Result<void> await(std::uint64_t block, Patience patience) noexcept = 0;
+  virtual Result<void> await(std::uint64_t block, Timeout timeout) noexcept = 0;
 
   // Leader: sends a command to all others, of at most kMaxCommand bytes. Returns when it is on its way; waits while one
   // of them has not yet read what is too far before it.
-  virtual Result<void> send(std::span<const std::byte> command, Patience patience) noexcept = 0;
+  virtual Result<void> send(std::span<const std::byte> command, Timeout timeout) noexcept = 0;
   // Others: the next command.
-  virtual Result<std::vector<std::byte>> receive(Patience patience) = 0;
+  virtual Result<std::vector<std::byte>> receive(Timeout timeout) = 0;
 
   static constexpr std::size_t kMaxCommand = std::size_t{256} << 20;
 };

@@ -44,7 +44,7 @@ TEST(Shm, RanksSeeWhatOthersPublished) {
   }
 }
 
-TEST(Shm, SleepersAreWoken) {
+TEST(Shm, RanksThatSleepGoOn) {
   ForkedRanks group(2, 4096, 4096, [](Communicator& own) {
     for (int i = 0; i < 5; ++i) EXPECT_TRUE(own.await(own.publish(), kLong));
   });
@@ -101,7 +101,7 @@ TEST(Shm, WhatARankDidBeforeItEndedCounts) {
   EXPECT_FALSE(group.leader().await(group.leader().publish(), kLong));
 }
 
-TEST(Shm, ARankThatStoppedIsNamedWhenPatienceEnds) {
+TEST(Shm, ARankThatStoppedIsNamedWhenTheTimeoutIsOver) {
   ForkedRanks group(2, 4096, 4096, [](Communicator& own) {
     raise(SIGSTOP);
     own.publish();

@@ -17,7 +17,7 @@ class AdapterClaimsTest : public EngineTest {
                                               model::AdapterStore::Config{.limits = {.count = 1}, .own_thread = false});
     for (unsigned seed = 1; seed <= 3; ++seed) {
       const std::string name(1, static_cast<char>('a' + seed - 1));
-      contents_[name] = made_adapter(*checkpoint_, transformer_, *backend_, seed);
+      contents_[name] = made_adapter(transformer_, *backend_, seed);
       store_->load_files(name, name, {}, [](const auto& card) { EXPECT_TRUE(card); });
       read_all();
     }

@@ -11,9 +11,7 @@ namespace {
 
 class AdaptersTest : public EngineTest {
  protected:
-  std::shared_ptr<const model::Adapter> made(unsigned seed) {
-    return made_adapter(*checkpoint_, transformer_, *backend_, seed);
-  }
+  std::shared_ptr<const model::Adapter> made(unsigned seed) { return made_adapter(transformer_, *backend_, seed); }
   std::vector<AdapterUse> uses(const std::shared_ptr<const model::Adapter>& adapter, float scale = 1.0f) {
     if (adapters_->of_id(adapter->id()) == nullptr) adapters_->put(adapter->key(), "", adapter);
     return {{.key = adapter->key(), .scale = scale, .adapter = adapter}};
@@ -125,7 +123,7 @@ class ActivatedAdaptersTest : public AdaptersTest {
   static constexpr std::int64_t kPage = 32;
   static constexpr std::int32_t kFirst = 7, kSecond = 9;
   std::shared_ptr<const model::Adapter> activated(unsigned seed) {
-    return made_adapter(*checkpoint_, transformer_, *backend_, seed, 4, {kFirst, kSecond});
+    return made_adapter(transformer_, *backend_, seed, 4, {kFirst, kSecond});
   }
   // A prompt with the invocation at these places and nowhere else.
   Request invoked(std::vector<AdapterUse> adapters, std::size_t length, std::initializer_list<std::size_t> places) {

@@ -102,11 +102,11 @@ class CombinationTest : public EngineTest {
   std::vector<AdapterUse> adapters_of(const std::string& kind, std::size_t i) {
     if (kind == kAdapters[0]) return {};
     if (first_ == nullptr) {
-      first_ = random_adapter(transformer_, *backend_, 1, 4);
-      second_ = random_adapter(transformer_, *backend_, 2, 8);
+      first_ = made_adapter(transformer_, *backend_, 1, 4);
+      second_ = made_adapter(transformer_, *backend_, 2, 8);
       // Invoked by the first request's prompt amid its first page.
       const std::vector<std::int32_t> prompt = random_prompt(kPrompt, kPromptSeed);
-      activated_ = random_adapter(transformer_, *backend_, 3, 4, {prompt[20], prompt[21], prompt[22]});
+      activated_ = made_adapter(transformer_, *backend_, 3, 4, {prompt[20], prompt[21], prompt[22]});
       adapters_->put("first", "", first_);
       adapters_->put("activated", "", activated_);
       adapters_->put("second", "", second_);

@@ -52,7 +52,7 @@ class SnapshotSeeds : public EngineTest {
   Request adapted() {
     Request r = request(40, 5, 8);
     for (const auto& invocation : {std::vector<std::int32_t>{}, {r.tokens[20], r.tokens[21]}}) {
-      const auto adapter = made_adapter(*checkpoint_, transformer_, *backend_, 1, 4, invocation);
+      const auto adapter = made_adapter(transformer_, *backend_, 1, 4, invocation);
       r.adapters.push_back({adapter->key(), 0.5f, adapter});
       adapters_->put(adapter->key(), "", adapter);
     }

@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "base/check.h"
+
 namespace millrace::model {
 namespace {
 
@@ -37,21 +39,22 @@ std::int64_t fewest_heads(const ModelSpec& spec) {
 }  // namespace
 
 Result<Shards> Shards::make(const ModelSpec& spec, std::span<const double> shares) {
-  const auto ranks = std::ssize(shares);
-  if (const std::int64_t heads = fewest_heads(spec); ranks < 1 || (heads >= 0 && ranks > heads)) {
+  CHECK(!shares.empty());
+  if (const std::int64_t heads = fewest_heads(spec); heads >= 0 && std::ssize(shares) > heads) {
     return make_error(ErrorCode::kInvalidArgument, "tensor-parallel-size",
-                      "tensor-parallel-size is {}: must be from 1 to {}, the query heads of a layer", ranks, heads);
+                      "tensor-parallel-size is {}: must be from 1 to {}, the query heads of a layer", shares.size(),
+                      heads);
   }
-  double all = 0.0;
   for (const double share : shares) {
     if (!std::isfinite(share) || share <= 0.0) {
       return make_error(ErrorCode::kInvalidArgument, "tensor-parallel-shares",
                         "tensor-parallel-shares has {}: must be numbers above 0", share);
     }
-    all += share;
   }
+  const double largest = std::ranges::max(shares);  // so that sums are numbers
   std::vector<double> until;
-  for (double sum = 0.0; const double share : shares) until.push_back((sum += share) / all);
+  for (double sum = 0.0; const double share : shares) until.push_back(sum += share / largest);
+  for (const double all = until.back(); double& border : until) border /= all;
   return Shards(std::move(until));
 }
 

@@ -25,12 +25,17 @@ struct RowRange {
 // does not divide goes to other ranks from layer to layer, so that no rank has more of all layers than it should.
 class Shards {
  public:
-  // Ranks get parts in proportion to `shares`, their speeds in any unit. kInvalidArgument naming
+  // Ranks get parts in proportion to `shares`, their speeds in any unit, at least one. kInvalidArgument naming
   // tensor-parallel-size where a layer has fewer query heads than there are ranks, or tensor-parallel-shares where a
   // share is no number above 0.
   static Result<Shards> make(const ModelSpec& spec, std::span<const double> shares);
 
   int ranks() const noexcept { return static_cast<int>(until_.size()); }
+  // A part of 1.
+  double share(int rank) const noexcept {
+    const auto i = static_cast<std::size_t>(rank);
+    return until_[i] - (rank == 0 ? 0.0 : until_[i - 1]);
+  }
   // The rows that a rank has of a weight of that layer; of weights outside the layers, those of layer 0.
   RowRange rows(const BlockWeight& weight, std::int64_t layer, int rank) const noexcept;
   // The heads of attention with so many query heads, `group` of which share a key head.

@@ -51,8 +51,8 @@ void for_weights(const ModelSpec& spec, const Visit& visit) {
   }
 }
 
-const std::vector<std::vector<double>> kShares = {{1},       {1, 1},    {1, 2},         {1, 1, 1},
-                                                  {5, 1, 3}, {1, 1e-9}, {2, 2, 1, 1e6}, {1, 1, 1, 1, 1, 1}};
+const std::vector<std::vector<double>> kShares = {
+    {1}, {1, 1}, {1, 2}, {1, 1, 1}, {5, 1, 3}, {1, 1e-9}, {2, 2, 1, 1e6}, {1, 1, 1, 1, 1, 1}, {1e308, 1e308}};
 
 TEST(Shards, GiveEveryRowToOneRankAndKeyHeadsToThoseThatNeedThem) {
   for (const auto& [heads, kv_heads] : {std::pair{9, 3}, {6, 6}, {7, 1}, {32, 8}}) {
@@ -161,7 +161,7 @@ TEST(Shards, OfTooManyRanksOrWrongSharesAreRefusedByName) {
   EXPECT_EQ(refused(std::vector<double>(6, 1.0)), "");
   EXPECT_EQ(refused(std::vector<double>(7, 1.0)),
             "tensor-parallel-size: tensor-parallel-size is 7: must be from 1 to 6, the query heads of a layer");
-  EXPECT_NE(refused({}), "");
+  EXPECT_EQ(refused({1e308, 1e308, 1e-308}), "") << "their sum is no number";
   for (const double wrong : {0.0, -1.0, std::numeric_limits<double>::infinity(), std::nan("")}) {
     EXPECT_TRUE(refused({1.0, wrong}).starts_with("tensor-parallel-shares: ")) << wrong;
   }
@@ -169,11 +169,12 @@ TEST(Shards, OfTooManyRanksOrWrongSharesAreRefusedByName) {
 
 // A layer that runs with the weights of an earlier one keeps keys of the heads that these have.
 TEST(Shards, OfRepeatedLayersAreThoseOfTheirWeights) {
-  ModelSpec spec = small_spec(9, 3, 2);
-  spec.layers.push_back(spec.layers[0]);
+  ModelSpec spec = small_spec(7, 7, 2);
+  spec.layers.push_back(spec.layers[1]);
   spec.layers[2].weights_of = 1;
   const auto needs = Shards::make(spec, kShares[1]).or_throw().kv_needs(spec, 0);
   ASSERT_EQ(needs.size(), 3u);
+  EXPECT_NE(needs[1], needs[0]);
   EXPECT_EQ(needs[2], needs[1]);
 }
 

@@ -4,6 +4,7 @@ import re
 
 import gguf
 import numpy
+import pytest
 from safetensors.numpy import load_file, save_file
 
 TEXT, LOAD, UNLOAD = "/v1/completions", "/v1/load_lora_adapter", "/v1/unload_lora_adapter"
@@ -59,17 +60,25 @@ def write_gguf(source, file):
     writer.close()
 
 
-def write_folder(tmp_path_factory):
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
     """A directory of adapters; some cannot be used, and one lies outside."""
-    folder = tmp_path_factory.mktemp("adapters")
+    root = tmp_path_factory.mktemp("adapters")
     for seed, name in enumerate("abcd"):
-        write_adapter(folder / name, seed)
-    write_adapter(folder / "found", 5)
-    (folder / "group").mkdir()
-    write_adapter(folder / "group" / "inner", 6)
-    write_adapter(folder / "dora", 9, use_dora=True)
-    (folder / "escape").symlink_to(write_adapter(tmp_path_factory.mktemp("outside") / "e", 8))
-    return folder
+        write_adapter(root / name, seed)
+    write_adapter(root / "found", 5)
+    (root / "group").mkdir()
+    write_adapter(root / "group" / "inner", 6)
+    write_adapter(root / "dora", 9, use_dora=True)
+    (root / "escape").symlink_to(write_adapter(tmp_path_factory.mktemp("outside") / "e", 8))
+    return root
+
+
+@pytest.fixture(scope="module")
+def adapted(start, folder):
+    """A server with two of them, and with all of them in its directory."""
+    with start("--lora", f"a={folder / 'a'}", "--lora", f"b={folder / 'b'}", "--lora-dir", folder) as server:
+        yield server
 
 
 def text_of(server, **fields):

@@ -1,17 +1,6 @@
 """Adapters over HTTP by their files: those of other tools, and which names stand for which of a directory's."""
 import pytest
-from adapter_files import ASK, LAYERS, LOAD, TEXT, UNLOAD, names, text_of, write_adapter, write_folder, write_gguf, write_kohya, write_single
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return write_folder(tmp_path_factory)
-
-
-@pytest.fixture(scope="module")
-def adapted(start, folder):
-    with start("--lora", f"a={folder / 'a'}", "--lora", f"b={folder / 'b'}", "--lora-dir", folder) as server:
-        yield server
+from adapter_files import ASK, LAYERS, LOAD, TEXT, UNLOAD, adapted, folder, names, text_of, write_adapter, write_gguf, write_kohya, write_single  # adapted and folder are fixtures
 
 
 def test_files_without_a_directory_are_the_adapter_that_they_hold(start, folder):

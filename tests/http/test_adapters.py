@@ -5,19 +5,8 @@ import re
 import subprocess
 
 import pytest
-from adapter_files import ASK, LAYERS, LOAD, RANK, TEXT, UNLOAD, names, text_of, write_adapter, write_folder
+from adapter_files import ASK, LAYERS, LOAD, RANK, TEXT, UNLOAD, adapted, folder, names, text_of, write_adapter  # adapted and folder are fixtures
 from running_server import PROGRAM, RunningServer, environment
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return write_folder(tmp_path_factory)
-
-
-@pytest.fixture(scope="module")
-def adapted(start, folder):
-    with start("--lora", f"a={folder / 'a'}", "--lora", f"b={folder / 'b'}", "--lora-dir", folder) as server:
-        yield server
 
 
 def test_adapters_are_listed_behind_their_model(adapted, folder):

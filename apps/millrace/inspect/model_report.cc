@@ -94,44 +94,42 @@ Json model_report(const Checkpoint& checkpoint, const ModelFlags& flags, bool te
   std::optional<model::CheckpointWeights> weights;
   std::optional<model::WeightSummary> summary;
   std::optional<StoredModel> stored;
+  model::LoadQuantization quantization;
   if (spec) {
     summary.emplace(model::summarize_weights(checkpoint, weights.emplace(checkpoint)));
     stored.emplace(StoredModel{*spec, *weights, *summary});
     ModelFlags decided = flags;
     decided.iq_panels = runtime::panels_of(flags, *weights, *spec, *backend);
     backend = decided.make_backend(1);
+    quantization = runtime::quantization_of(flags, checkpoint, *spec, *backend);
   }
   const checkpoint::GenerationDefaults& g = checkpoint.generation;
-  Json report = {
-      {"path", checkpoint.path},
-      {"container", to_string(checkpoint.container)},
-      {"name", checkpoint.name},
-      {"architecture", checkpoint.config.architecture},
-      {"family", spec ? Json(spec->family) : Json(nullptr)},
-      {"parameters", describe_parameters(checkpoint, stored ? &*stored : nullptr)},
-      {"weights", summary ? describe_weights(*summary) : Json(nullptr)},
-      {"formats", describe_formats(checkpoint)},
-      {"shape", describe_shape(config, spec ? &*spec : nullptr)},
-      {"tokenizer", describe_tokenizer(checkpoint.tokenizer.get())},
-      {"memory", spec ? describe_memory(*weights, *spec, flags,
-                                        runtime::quantization_of(flags, checkpoint, *spec, *backend), *backend)
-                      : Json(nullptr)},
-      {"generation",
-       {{"temperature", or_null(g.temperature)},
-        {"top_p", or_null(g.top_p)},
-        {"top_k", or_null(g.top_k)},
-        {"min_p", or_null(g.min_p)},
-        {"repetition_penalty", or_null(g.repetition_penalty)},
-        {"do_sample", or_null(g.do_sample)},
-        {"eos_token_ids", g.eos_token_ids}}},
-      {"chat_template", checkpoint.chat_templates.default_source()}};
+  Json report = {{"path", checkpoint.path},
+                 {"container", to_string(checkpoint.container)},
+                 {"name", checkpoint.name},
+                 {"architecture", checkpoint.config.architecture},
+                 {"family", spec ? Json(spec->family) : Json(nullptr)},
+                 {"parameters", describe_parameters(checkpoint, stored ? &*stored : nullptr)},
+                 {"weights", summary ? describe_weights(*summary) : Json(nullptr)},
+                 {"formats", describe_formats(checkpoint)},
+                 {"shape", describe_shape(config, spec ? &*spec : nullptr)},
+                 {"tokenizer", describe_tokenizer(checkpoint.tokenizer.get())},
+                 {"memory", spec ? describe_memory(*weights, *spec, flags, quantization, *backend) : Json(nullptr)},
+                 {"generation",
+                  {{"temperature", or_null(g.temperature)},
+                   {"top_p", or_null(g.top_p)},
+                   {"top_k", or_null(g.top_k)},
+                   {"min_p", or_null(g.min_p)},
+                   {"repetition_penalty", or_null(g.repetition_penalty)},
+                   {"do_sample", or_null(g.do_sample)},
+                   {"eos_token_ids", g.eos_token_ids}}},
+                 {"chat_template", checkpoint.chat_templates.default_source()}};
   std::vector<std::string> warnings = find_warnings(checkpoint, config.vocab_size, report["memory"]);
   if (!spec) warnings.push_back(spec.error().message);
   if (summary && !summary->computed_as_f32().empty()) warnings.push_back(summary->computed_as_f32());
   report["warnings"] = warnings;
   if (tensors) report["tensors"] = list_tensors(checkpoint);
   if (stored && shares.size() > 1) {
-    const auto quantization = runtime::quantization_of(flags, checkpoint, *spec, *backend);
     report["tensor_parallel"] = describe_ranks(*stored, flags, quantization, *backend, shares);
   }
   return report;

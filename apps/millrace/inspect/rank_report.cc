@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <numeric>
 
 #include "base/error.h"
 #include "model/memory_plan.h"
@@ -27,7 +26,6 @@ Json describe_ranks(const StoredModel& stored, const ModelFlags& flags, const mo
   const model::Shards shards = model::Shards::make(stored.spec, shares).or_throw();
   model::MemoryPlanOptions options{
       .precision = flags.precision(), .quantization = quantization, .kv = flags.kv_pages(), .shards = &shards};
-  const double all = std::accumulate(shares.begin(), shares.end(), 0.0);
   std::vector<model::MemoryPlan> plans;
   double products = 0.0;
   for (options.rank = 0; options.rank < shards.ranks(); ++options.rank) {
@@ -38,7 +36,7 @@ Json describe_ranks(const StoredModel& stored, const ModelFlags& flags, const mo
   double slowest = 0.0;
   for (int rank = 0; rank < shards.ranks(); ++rank) {
     const auto i = static_cast<std::size_t>(rank);
-    const double share = shares[i] / all, work = plans[i].multiplied / products;
+    const double share = shards.share(rank), work = plans[i].multiplied / products;
     slowest = std::max(slowest, work / share);
     ranks.push_back({{"share", share},
                      {"weights", plans[i].weights},

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <poll.h>
-#include <sched.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -16,6 +15,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/worker_team.h"
 #include "comm/transports/shm_layout.h"
 
 namespace millrace::comm {
@@ -23,15 +23,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// How often a rank looks before it gives its processor to others, and then before it sleeps.
-constexpr int kSpins = 20000, kYields = 200;
-constexpr std::chrono::milliseconds kNap{10};  // it looks whether others are alive as often
-
-void pause_processor() noexcept {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#endif
-}
+constexpr int kLooks = 4000;                   // of a rank that waits, before it sleeps
+constexpr std::chrono::milliseconds kNap{10};  // then it looks as often whether others are alive
 
 long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value, const timespec* timeout) noexcept {
   return syscall(SYS_futex, &word, operation, value, timeout, nullptr, 0);
@@ -80,7 +73,7 @@ class ShmCommunicator final : public Communicator {
   }
 
   // Tells the others who this rank is, and waits for them.
-  Result<void> join(Patience patience) {
+  Result<void> join(Timeout timeout) {
     std::uint32_t none = 0;
     if (!of(rank_).process.compare_exchange_strong(none, static_cast<std::uint32_t>(getpid()))) {
       return make_error(ErrorCode::kInvalidArgument, "rank", "rank {} is process {} already", rank_, none);
@@ -88,7 +81,7 @@ class ShmCommunicator final : public Communicator {
     wake();
     for (int other = 0; other < ranks(); ++other) {
       if (other == rank_) continue;
-      if (auto come = wait_for(other, patience, [](ShmRank& it) { return it.process.load() != 0; }); !come) return come;
+      if (auto come = wait_for(other, timeout, [](ShmRank& it) { return it.process.load() != 0; }); !come) return come;
       const auto process = static_cast<pid_t>(of(other).process.load());
       processes_[static_cast<std::size_t>(other)] = static_cast<int>(syscall(SYS_pidfd_open, process, 0));
       if (processes_[static_cast<std::size_t>(other)] < 0) return ended(other);
@@ -106,36 +99,36 @@ class ShmCommunicator final : public Communicator {
     return published_;
   }
 
-  Result<void> await(std::uint64_t block, Patience patience) noexcept override {
+  Result<void> await(std::uint64_t block, Timeout timeout) noexcept override {
     for (int other = 0; other < ranks(); ++other) {
       if (other == rank_) continue;
       const auto ready = [block](ShmRank& it) { return it.published.load() >= block; };
-      if (auto come = wait_for(other, patience, ready); !come) return come;
+      if (auto come = wait_for(other, timeout, ready); !come) return come;
     }
     return {};
   }
 
-  Result<void> send(std::span<const std::byte> command, Patience patience) noexcept override {
+  Result<void> send(std::span<const std::byte> command, Timeout timeout) noexcept override {
     CHECK(rank_ == 0);
     if (command.size() > kMaxCommand) {
       return make_error(ErrorCode::kInternal, "", "a command to ranks has {} bytes: at most {} are possible",
                         command.size(), kMaxCommand);
     }
     const std::uint64_t size = command.size();
-    if (auto sent = write(std::as_bytes(std::span(&size, 1)), patience); !sent) return sent;
-    return write(command, patience);
+    if (auto sent = write(std::as_bytes(std::span(&size, 1)), timeout); !sent) return sent;
+    return write(command, timeout);
   }
 
-  Result<std::vector<std::byte>> receive(Patience patience) override {
+  Result<std::vector<std::byte>> receive(Timeout timeout) override {
     CHECK(rank_ != 0);
     std::uint64_t size = 0;
-    if (auto come = read(std::as_writable_bytes(std::span(&size, 1)), patience); !come) return come.error();
+    if (auto come = read(std::as_writable_bytes(std::span(&size, 1)), timeout); !come) return come.error();
     if (size > kMaxCommand) {
       return make_error(ErrorCode::kInternal, "", "rank 0 sends a command of {} bytes: at most {} are possible", size,
                         kMaxCommand);
     }
     std::vector<std::byte> command(size);
-    if (auto come = read(command, patience); !come) return come.error();
+    if (auto come = read(command, timeout); !come) return come.error();
     return command;
   }
 
@@ -162,13 +155,13 @@ class ShmCommunicator final : public Communicator {
   // Waits until ready(rank). A rank that sleeps has said so before it looks for the last time, and a rank that changes
   // something looks for sleepers afterwards: one of both sees the other.
   template <typename Ready>
-  Result<void> wait_for(int other, Patience patience, const Ready& ready) noexcept {
+  Result<void> wait_for(int other, Timeout timeout, const Ready& ready) noexcept {
     ShmRank& it = of(other);
-    for (int i = 0; i < kSpins + kYields; ++i) {
+    SpinWait spin;
+    for (int i = 0; i < kLooks; ++i, spin.wait()) {
       if (ready(it)) return {};
-      i < kSpins ? pause_processor() : static_cast<void>(sched_yield());
     }
-    const auto until = Clock::now() + patience;
+    const auto until = Clock::now() + timeout;
     while (true) {
       it.sleepers.fetch_add(1);
       const std::uint32_t changes = it.changes.load();
@@ -178,11 +171,11 @@ class ShmCommunicator final : public Communicator {
       it.sleepers.fetch_sub(1);
       if (is_ready || ready(it)) return {};
       if (has_ended(other)) return ready(it) ? Result<void>() : ended(other);  // what it did at last counts
-      if (Clock::now() >= until) return late(other, patience);
+      if (Clock::now() >= until) return late(other, timeout);
     }
   }
-  Error late(int other, Patience patience) const {
-    const double seconds = std::chrono::duration<double>(patience).count();
+  Error late(int other, Timeout timeout) const {
+    const double seconds = std::chrono::duration<double>(timeout).count();
     const std::uint32_t process = of(other).process.load();
     if (process == 0)
       return make_error(ErrorCode::kUnavailable, "rank", "rank {} has not joined within {} s", other, seconds);
@@ -196,14 +189,14 @@ class ShmCommunicator final : public Communicator {
     return {mapping_.at(header_.commands_at()) + at, std::min<std::size_t>(most, header_.command_bytes - at)};
   }
 
-  Result<void> write(std::span<const std::byte> bytes, Patience patience) noexcept {
+  Result<void> write(std::span<const std::byte> bytes, Timeout timeout) noexcept {
     while (!bytes.empty()) {
       const std::span<std::byte> place = ring(commands_, bytes.size());
       for (int other = 1; other < ranks(); ++other) {
         const auto has_room = [&](ShmRank& it) {
           return commands_ + place.size() - it.commands.load() <= header_.command_bytes;
         };
-        if (auto room = wait_for(other, patience, has_room); !room) return room;
+        if (auto room = wait_for(other, timeout, has_room); !room) return room;
       }
       std::memcpy(place.data(), bytes.data(), place.size());
       bytes = bytes.subspan(place.size());
@@ -214,10 +207,10 @@ class ShmCommunicator final : public Communicator {
     return {};
   }
 
-  Result<void> read(std::span<std::byte> bytes, Patience patience) noexcept {
+  Result<void> read(std::span<std::byte> bytes, Timeout timeout) noexcept {
     while (!bytes.empty()) {
       const auto has_more = [&](ShmRank& it) { return it.commands.load() > commands_; };
-      if (auto more = wait_for(0, patience, has_more); !more) return more;
+      if (auto more = wait_for(0, timeout, has_more); !more) return more;
       const std::uint64_t there = of(0).commands.load() - commands_;
       const std::span<std::byte> place = ring(commands_, std::min<std::uint64_t>(bytes.size(), there));
       std::memcpy(bytes.data(), place.data(), place.size());
@@ -263,7 +256,7 @@ Result<ShmSegment> ShmSegment::make(int ranks, std::size_t memory_bytes, std::si
   return segment;
 }
 
-Result<std::unique_ptr<Communicator>> join_shm(int descriptor, int rank, Communicator::Patience patience) {
+Result<std::unique_ptr<Communicator>> join_shm(int descriptor, int rank, Communicator::Timeout timeout) {
   struct stat file = {};
   ShmHeader header = {};
   const bool read = fstat(descriptor, &file) == 0 &&
@@ -283,7 +276,7 @@ Result<std::unique_ptr<Communicator>> join_shm(int descriptor, int rank, Communi
   auto mapping = Mapping::of(descriptor, header.bytes());
   if (!mapping) return mapping.error();
   auto made = std::make_unique<ShmCommunicator>(*std::move(mapping), header, rank);
-  if (auto joined = made->join(patience); !joined) return joined.error();
+  if (auto joined = made->join(timeout); !joined) return joined.error();
   return std::unique_ptr<Communicator>(std::move(made));
 }
 

@@ -25,9 +25,9 @@ class ShmSegment {
   int descriptor_ = -1;
 };
 
-// Joins the group of a segment as rank `rank`, and waits for the other ranks, no longer than `patience`. The descriptor
+// Joins the group of a segment as rank `rank`, and waits for the other ranks, no longer than `timeout`. The descriptor
 // may be closed afterwards. kBadFile where it is no segment of this version of millrace, kInvalidArgument where the
 // rank is none of it or has been taken.
-Result<std::unique_ptr<Communicator>> join_shm(int descriptor, int rank, Communicator::Patience patience);
+Result<std::unique_ptr<Communicator>> join_shm(int descriptor, int rank, Communicator::Timeout timeout);
 
 }  // namespace millrace::comm

@@ -4,53 +4,22 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
+#include <memory>
 #include <random>
-#include <string>
+#include <utility>
 #include <vector>
 
-#include "draft/speculators/testing/made_speculators.h"
+#include "model/adapters/adapter.h"
 #include "model/adapters/kept_matrices.h"
-#include "model/adapters/load_adapter.h"
+#include "model/transformer.h"
 
 namespace millrace::engine {
 
-// An adapter of every projection that the checkpoint has a tensor of, large enough to change most tokens; activated by
-// the invocation, if there is one.
-inline std::shared_ptr<const model::Adapter> made_adapter(const checkpoint::Checkpoint& checkpoint,
-                                                          const model::Transformer& model, backend::Backend& backend,
+// An adapter of every product of the layers but routers, of experts too, large enough to change most tokens; activated
+// by the invocation, if there is one.
+inline std::shared_ptr<const model::Adapter> made_adapter(const model::Transformer& model, backend::Backend& backend,
                                                           unsigned seed, std::int64_t rank = 4,
                                                           const std::vector<std::int32_t>& invocation = {}) {
-  std::mt19937 random(seed);
-  std::normal_distribution<float> normal(0.0f, 0.3f);
-  draft::MadeFiles files;
-  const auto add = [&](const std::string& name, std::int64_t rows, std::int64_t cols) {
-    std::vector<float> values(static_cast<std::size_t>(rows * cols));
-    for (float& value : values) value = normal(random);
-    files.add("base_model.model." + name, Shape{rows, cols}, std::move(values));
-  };
-  for (const checkpoint::RawTensor& tensor : checkpoint.tensors) {
-    constexpr std::string_view kEnd = "_proj.weight";
-    const bool of_layers = tensor.name.starts_with("model.layers.") && tensor.name.ends_with(kEnd);
-    if (!of_layers || tensor.name.find("experts") != std::string::npos) continue;
-    const std::string module = tensor.name.substr(0, tensor.name.rfind('.'));
-    add(module + ".lora_A.weight", rank, tensor.shape[1]);
-    add(module + ".lora_B.weight", tensor.shape[0], rank);
-  }
-  const std::string config =
-      fmt::format(R"({{"peft_type": "LORA", "r": {0}, "lora_alpha": {0}, "alora_invocation_tokens": [{1}]}})", rank,
-                  fmt::join(invocation, ", "));
-  const std::filesystem::path directory =
-      files.write(fmt::format("adapter_{}_{}_{}", seed, rank, invocation.size()), config, "adapter_model.safetensors");
-  std::filesystem::rename(directory / "config.json", directory / "adapter_config.json");
-  return model::AdapterLoader(checkpoint, model, backend).load(Env::system(), directory, {});
-}
-
-// The same without files, of a model that is another than its checkpoint says: of every product of the layers but
-// routers, of experts too.
-inline std::shared_ptr<const model::Adapter> random_adapter(const model::Transformer& model, backend::Backend& backend,
-                                                            unsigned seed, std::int64_t rank,
-                                                            const std::vector<std::int32_t>& invocation = {}) {
   std::mt19937 random(seed);
   std::normal_distribution<float> normal(0.0f, 0.3f);
   const model::LayerStack& layers = model.layers();
@@ -84,7 +53,7 @@ inline std::shared_ptr<const model::Adapter> random_adapter(const model::Transfo
   std::vector<std::unique_ptr<backend::LowRank>> weights(static_cast<std::size_t>(layers.places()));
   auto made = backend.make_low_ranks(std::move(sources), model.precision());
   for (std::size_t i = 0; i < made.size(); ++i) weights[places[i]] = std::move(made[i]);
-  return std::make_shared<const model::Adapter>(fmt::format("random {} {}", seed, rank),
+  return std::make_shared<const model::Adapter>(fmt::format("random {} {} {}", seed, rank, fmt::join(invocation, " ")),
                                                 model::AdapterSummary{.rank = rank, .invocation_tokens = invocation},
                                                 std::move(weights));
 }
