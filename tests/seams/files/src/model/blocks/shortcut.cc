@@ -10,7 +10,7 @@ BlockWeight matrix(const BlockSpec& block, const ModelSpec& spec) {
           .name = block.as<ShortcutParams>().name,
           .rows = spec.hidden_size,
           .cols = spec.hidden_size,
-          .to_residual = true};
+          .axis = RowAxis::kResidual};
 }
 
 class Shortcut final : public Block {
