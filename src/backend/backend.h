@@ -143,7 +143,8 @@ class Backend : public Operations {
   // number, in [0, ranks()).
   virtual int ranks() const noexcept { return 1; }
   virtual int rank() const noexcept { return 0; }
-  // Returns when all operations called so far are done.
+  // Returns when all operations called so far are done. Throws LoadError (kUnavailable) naming the rank that an
+  // exchange waited for in vain: nothing of what was computed can be trusted then, and the ranks are of no more use.
   virtual void synchronize() = 0;
   // Calls item(i) for each i in [0, items) on the host, on the calling thread and on the device's own host threads, if
   // there are any. For work on results that is left to the host. Call it after synchronize(); item must not throw.

@@ -10,6 +10,10 @@
 #include "backend/backend.h"
 #include "base/result.h"
 
+namespace millrace::comm {
+class Communicator;
+}
+
 namespace millrace::backend {
 
 // Where packed weights are cached between starts.
@@ -32,6 +36,8 @@ struct BackendConfig {
   std::string isa;  // processor only; "" = the best available; names as in base/cpu.h
   PackedCacheConfig packed_cache = {};
   IqPanels iq_panels = IqPanels::kFast;
+  std::shared_ptr<comm::Communicator> communicator =
+      nullptr;  // of ranks that share a model; null: this is the only one
 };
 
 inline constexpr std::int64_t kMaxBlockTokens = 1024;

@@ -8,8 +8,9 @@
 
 #include "backend/device_kind.h"
 #include "backend/testing/device_rows.h"
-#include "backend/testing/rank_backend.h"
 #include "backend/testing/test_backend.h"
+#include "comm/testing/forked_ranks.h"
+#include "comm/testing/rank_threads.h"
 #include "tensor/dtype.h"
 
 namespace millrace::backend {
@@ -79,42 +80,69 @@ TEST_F(DeviceSeamTest, AProductAddedLaterHasTheBitsOfOneAddedAtOnce) {
   const DeviceBuffer product = backend_.allocate(kRows * kOut * 4).or_throw();
   backend_.linear(*weight, {.bias = bias.address(), .accumulate = true}, x.view(kRows, kIn), once.view(kRows, kOut));
   backend_.linear(*weight, {.bias = bias.address()}, x.view(kRows, kIn), product.view(kRows, kOut));
-  backend_.all_gather(product.view(kRows, kOut), product.view(kRows, kOut));
+  backend_.exchange({}, product.view(kRows, kOut));
   backend_.add({}, product.view(kRows, kOut), later.view(kRows, kOut));
   EXPECT_EQ(values_of(backend_, later.view(kRows, kOut)), values_of(backend_, once.view(kRows, kOut)));
 }
 
-TEST_F(DeviceSeamTest, RanksWithHalfOfTheRowsEachGatherTheBitsOfOne) {
-  constexpr std::int64_t kRows = 7, kIn = 64, kOut = 96;
+// Rows of uneven parts, in blocks that fit into the memory of the group, by one worker and by several.
+TEST_F(DeviceSeamTest, RanksWithPartsOfTheRowsGetTheBitsOfOne) {
+  constexpr std::int64_t kRows = 300, kIn = 64, kOut = 96;
   const Values weights = random_values(kOut * kIn, 7), input = random_values(kRows * kIn, 8);
   const Values residual = random_values(kRows * kOut, 9);
-  const auto compute = [&](Backend& backend) {
-    const std::int64_t n = kOut / backend.ranks();
-    const auto weight = weight_of(backend, weights, kIn, backend.rank() * n, n);
+  const auto compute = [&](Backend& backend, const std::vector<std::int64_t>& borders, std::int64_t rows) {
+    const std::int64_t first = borders[static_cast<std::size_t>(backend.rank())];
+    const std::int64_t n = borders[static_cast<std::size_t>(backend.rank()) + 1] - first;
+    const auto weight = weight_of(backend, weights, kIn, first, n);
     const DeviceBuffer x = matrix(backend, input), out = matrix(backend, residual);
-    const DeviceBuffer own = backend.allocate(static_cast<std::size_t>(kRows * n) * 4).or_throw();
-    const DeviceBuffer all = backend.allocate(kRows * kOut * 4).or_throw();
-    backend.linear(*weight, {}, x.view(kRows, kIn), own.view(kRows, n));
     for (int step = 0; step < 3; ++step) {
-      backend.all_gather(own.view(kRows, n), all.view(kRows, kOut));
-      backend.add({}, all.view(kRows, kOut), out.view(kRows, kOut));
+      const DeviceView all = out.view(rows, kOut);
+      backend.linear(*weight, {.accumulate = true}, x.view(rows, kIn), all.columns(first, n));
+      backend.exchange({.borders = borders}, all);
     }
-    return values_of(backend, out.view(kRows, kOut));
+    return values_of(backend, out.view(rows, kOut));
   };
-  const Values expected = compute(backend_);
-  const auto exchange = std::make_shared<RankExchange>(2);
-  std::vector<Values> results(2);
-  {
-    std::vector<std::jthread> ranks;
-    for (int rank = 0; rank < 2; ++rank) {
-      ranks.emplace_back([&, rank] {
-        RankBackend backend(make_test_backend(1), rank, exchange);
-        results[static_cast<std::size_t>(rank)] = compute(backend);
+  for (const std::int64_t rows : {1, 7, 300}) {
+    const Values expected = compute(backend_, {0, kOut}, rows);
+    for (const std::vector<std::int64_t>& borders : {std::vector<std::int64_t>{0, 32, 96}, {0, 16, 16, 96}}) {
+      comm::run_ranks(static_cast<int>(borders.size()) - 1, 1 << 16, [&](std::shared_ptr<comm::Communicator> group) {
+        LockedBackend backend{cpu::make_cpu_backend({.threads = 2, .communicator = group}).or_throw()};
+        EXPECT_EQ(compute(backend, borders, rows), expected) << rows;
       });
     }
   }
-  EXPECT_EQ(results[0], expected);
-  EXPECT_EQ(results[1], expected);
+}
+
+TEST_F(DeviceSeamTest, EveryRankGetsTheRowsOfTheirOwners) {
+  const Values values = random_values(5 * 16, 3);
+  const std::vector<std::int32_t> owners = {1, 0, 2, 2, 1};
+  comm::run_ranks(3, 1 << 16, [&](std::shared_ptr<comm::Communicator> group) {
+    auto backend = cpu::make_cpu_backend({.threads = 1, .communicator = group}).or_throw();
+    Values own = values;
+    for (std::size_t i = 0; i < own.size(); ++i) own[i] = owners[i / 16] == group->rank() ? own[i] : -7.0f;
+    const DeviceBuffer rows = matrix(*backend, own);
+    backend->exchange({.owners = owners}, rows.view(5, 16));
+    EXPECT_EQ(values_of(*backend, rows.view(5, 16)), values);
+  });
+}
+
+TEST_F(DeviceSeamTest, AStepWithoutOneOfItsRanksFailsAndNamesIt) {
+  comm::ForkedRanks ranks(2, 1 << 16, 1 << 10, [](comm::Communicator&) {});
+  std::shared_ptr<comm::Communicator> group(&ranks.leader(), [](comm::Communicator*) {});
+  auto backend = cpu::make_cpu_backend({.threads = 1, .communicator = group}).or_throw();
+  const DeviceBuffer rows = matrix(*backend, Values(32, 1.0f));
+  const std::vector<std::int64_t> borders = {0, 8, 16};
+  for (int step = 0; step < 2; ++step) {
+    backend->exchange({.borders = borders}, rows.view(2, 16));
+    try {
+      backend->synchronize();
+      ADD_FAILURE();
+    } catch (const LoadError& failure) {
+      EXPECT_EQ(failure.error().code, ErrorCode::kUnavailable);
+      EXPECT_NE(failure.error().message.find("rank 1 (process"), std::string::npos) << failure.error().message;
+    }
+    backend->synchronize();  // nothing is left
+  }
 }
 
 // The number at a place of the device's memory, as host code would come by it that must not.

@@ -85,7 +85,7 @@ class ForwardingBackend : public Backend {
   }
   int ranks() const noexcept override { return inner_->ranks(); }
   int rank() const noexcept override { return inner_->rank(); }
-  void all_gather(DeviceView own, DeviceView all) override { inner_->all_gather(own, all); }
+  void exchange(const ExchangeArgs& args, DeviceView x) override { inner_->exchange(args, x); }
   void for_each(std::int64_t items, const std::function<void(std::int64_t)>& item) override {
     inner_->for_each(items, item);
   }

@@ -27,7 +27,17 @@ struct AdapterRows {
 
 struct GatherOptions {
   bool accumulate = false;  // out += instead of out =
+  // The row of the table that the weight begins with, where ranks share it. Rows of `out` whose ids are in no row of
+  // the weight stay as they are.
+  std::int64_t first_row = 0;
   std::span<const AdapterRows> adapters = {};
+};
+
+// What ranks have computed of rows [T, n].
+struct ExchangeArgs {
+  std::span<const std::int64_t> borders = {};  // [ranks + 1]: rank r has the columns [borders[r], borders[r + 1])
+  std::span<const std::int32_t> owners = {};   // [T], instead of borders: rank owners[t] has row t
+  bool leader_only = false;                    // only rank 0 gets them
 };
 
 enum class NormKind { kRms, kLayer };
@@ -67,12 +77,29 @@ struct SequenceRows {
   std::int64_t kv_length() const noexcept { return first_position + n_rows; }
 };
 
+// Which query heads share a key/value head: those in a row. Ranks that share a layer have some of its query heads, of
+// whose first key/value head others may have the first ones.
+struct HeadGroups {
+  std::int64_t size = 0;     // query heads of a whole group; 0: H / K
+  std::int64_t skipped = 0;  // of the first group
+
+  // The query heads [first, last) of key/value head k that are there, of H.
+  struct Queries {
+    std::int64_t first, last;
+  };
+  Queries of(std::int64_t k, std::int64_t heads) const noexcept {
+    const auto clamped = [&](std::int64_t head) { return head < 0 ? 0 : head > heads ? heads : head; };
+    return {clamped(k * size - skipped), clamped((k + 1) * size - skipped)};
+  }
+};
+
 // A score is that of query and key, times `scale`; capped; with what ALiBi adds. Then tokens not seen are left out.
 struct AttendArgs {
   DeviceView q;  // [T, H*Dk] f32, rotated
   std::span<const SequenceRows> sequences;
   KvPages kv;
   std::int64_t heads = 0;
+  HeadGroups groups = {};
   float scale = 1.0f;       // factor of q k^T
   std::int64_t window = 0;  // a token sees itself and the window - 1 tokens before it; 0 = all
   // A token sees only tokens of its own chunk, positions [i*chunk, (i+1)*chunk); 0 = all. Beside a window: what both
@@ -121,6 +148,7 @@ struct AttentionInputs {
   float clip = 0.0f;            // queries, keys and values with their bias are clamped to [-clip, clip]; 0 = not
   HeadNorm q_norm, k_norm;
   std::int64_t heads = 0;
+  HeadGroups groups = {};
   // [T, rotated] from rotary_table(), for the first `rotated` dimensions of each head as halves (x[i], x[i +
   // rotated/2]). Without data nothing is rotated.
   DeviceView cos_sin;
@@ -163,6 +191,7 @@ struct Experts {
   DeviceAddress down_bias;       // [experts, E] f32 or null
   bool scale_inputs = false;     // the weights are factors of x instead of outputs
   bool accumulate = true;        // out += instead of out =
+  ExchangeArgs hidden = {};      // columns of the hidden layer, where ranks share these and the outputs; see exchange()
   DeviceAddress census;          // [experts] u32 or null: how many rows of the step chose each
   std::span<const AdapterRows> up_adapters = {}, down_adapters = {};  // of rows of x, through all their experts
 };
@@ -216,7 +245,7 @@ class Operations {
   virtual void project_attention(const AttentionInputs& inputs, DeviceView x, DeviceView qkv) = 0;
   // Causal attention of the step's rows over paged keys and values. Online softmax as in FlashAttention-2
   // (arXiv:2307.08691), split over keys at fixed positions as in FlashDecoding, with pages as in arXiv:2309.06180. out
-  // [T, H*Dv] f32. K must divide H.
+  // [T, H*Dv] f32.
   virtual void attend(const AttendArgs& args, DeviceView out) = 0;
   // x [T, E]; out [T, E] may be x if the result is added.
   virtual void mlp(const Mlp& mlp, DeviceView x, DeviceView out) = 0;
@@ -247,9 +276,9 @@ class Operations {
                           DeviceView table) = 0;
   // The two ranges must not overlap.
   virtual void copy(DeviceAddress from, DeviceAddress to, std::size_t bytes) = 0;
-  // Concatenates the columns of all ranks in the order of their numbers: own [T, n], all [T, ranks * n]. Every rank
-  // must call it at the same point. It never sums, so no result depends on the number of ranks.
-  virtual void all_gather(DeviceView own, DeviceView all) = 0;
+  // Gives every rank what the others have computed of x [T, n] f32. All ranks must call it at the same point. It never
+  // sums, so no result depends on the number of ranks.
+  virtual void exchange(const ExchangeArgs& args, DeviceView x) = 0;
 };
 
 }  // namespace millrace::backend

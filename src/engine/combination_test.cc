@@ -93,7 +93,7 @@ std::string model_with_speculator(const OtherModel& other) {
 class CombinationTest : public EngineTest {
  protected:
   explicit CombinationTest(const OtherModel& other = {})
-      : EngineTest(model_with_speculator(other), backend::make_test_backend(2),
+      : EngineTest(model_with_speculator(other), nullptr,
                    [other](model::ModelSpec spec) { return changed(std::move(spec), other); }),
         heads_{32, other.head_dim, other.value_dim} {}
 

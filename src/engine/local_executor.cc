@@ -30,8 +30,7 @@ Result<std::unique_ptr<LocalExecutor>> LocalExecutor::create(model::Transformer&
   }
   const auto n_pages = static_cast<std::int32_t>(pages);
   const std::int32_t least = std::min(n_pages, kv::min_window_pages(groups.window(), groups.block_tokens));
-  auto store =
-      kv::KvStore::create(backend, groups, n_pages, window_pages > 0 ? std::max(window_pages, least) : n_pages);
+  auto store = model.make_store(kv_pages, n_pages, window_pages > 0 ? std::max(window_pages, least) : n_pages);
   if (!store) return store.error();
   return std::unique_ptr<LocalExecutor>(
       new LocalExecutor(model, backend, std::move(*store), n_pages, groups.window(), depth));

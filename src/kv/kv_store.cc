@@ -104,7 +104,15 @@ void KvStore::give_back(std::int32_t part, const std::function<bool(BlockId)>& k
   if (free < end) memory_.give_back(free, end - free);
 }
 
+void KvStore::share(const std::shared_ptr<PageRanks>& ranks) noexcept {
+  ranks_ = ranks;
+  if (windowed_ == nullptr) return;
+  windowed_->ranks_ = ranks;
+  windowed_->is_windowed_ = true;
+}
+
 void KvStore::copy(BlockId from, BlockId to) {
+  if (ranks_) ranks_->copy(is_windowed_, from, to);
   for (const Layer& layer : layers_) backend_->copy(page_of(layer, from), page_of(layer, to), layer.page_bytes);
 }
 
@@ -114,6 +122,7 @@ void KvStore::read(BlockId page, std::span<std::byte> out) const {
     backend_->download(page_of(layer, page), out.subspan(at, layer.page_bytes));
     at += layer.page_bytes;
   }
+  if (ranks_) ranks_->read(is_windowed_, page, out.first(at), out.subspan(at));
 }
 
 void KvStore::write(BlockId page, std::span<const std::byte> in) {
@@ -122,6 +131,7 @@ void KvStore::write(BlockId page, std::span<const std::byte> in) {
     backend_->upload(in.subspan(at, layer.page_bytes), page_of(layer, page));
     at += layer.page_bytes;
   }
+  if (ranks_) ranks_->write(is_windowed_, page, in.subspan(at));
 }
 
 }  // namespace millrace::kv

@@ -8,6 +8,7 @@
 #include "backend/backend.h"
 #include "kv/kv_groups.h"
 #include "kv/page_device.h"
+#include "kv/page_ranks.h"
 
 namespace millrace::kv {
 
@@ -46,9 +47,18 @@ class KvStore final : public PageDevice {
   std::int32_t memory_parts() const noexcept override;
   void give_back(std::int32_t part, const std::function<bool(BlockId)>& kept) override;
 
+  // Other ranks that have further heads of these pages, from now on; at most once.
+  void share(const std::shared_ptr<PageRanks>& ranks) noexcept;
+
+  std::uint32_t number_of_ranks() const noexcept { return ranks_ ? ranks_->store() : 0; }  // PageRanks::store()
+
   // The bytes of a page for read() and write() are its keys and values of the first layer that is not windowed(), then
-  // of the next, and so on; page_bytes() in all, 0 where there is none.
-  std::size_t page_bytes() const noexcept override { return page_bytes_; }
+  // of the next, and so on, then those that other ranks have; page_bytes() in all, 0 where there is none.
+  std::size_t page_bytes() const noexcept override {
+    return page_bytes_ + (ranks_ ? ranks_->page_bytes(is_windowed_) : 0);
+  }
+  // This rank's alone.
+  std::size_t own_page_bytes() const noexcept { return page_bytes_; }
   void copy(BlockId from, BlockId to) override;
   void read(BlockId page, std::span<std::byte> out) const override;
   void write(BlockId page, std::span<const std::byte> in) override;
@@ -76,6 +86,8 @@ class KvStore final : public PageDevice {
   backend::DeviceBuffer memory_;
   std::vector<Place> places_;          // by layer of the whole store
   std::unique_ptr<KvStore> windowed_;  // null: all layers have the same page numbers
+  std::shared_ptr<PageRanks> ranks_;   // null: there are none
+  bool is_windowed_ = false;           // it is another one's windowed_
 };
 
 }  // namespace millrace::kv

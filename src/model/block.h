@@ -86,7 +86,8 @@ struct BlockWork {
 struct BlockWorkspace {
   // Widths of its parts of RowSpace, in f32 columns, in the order in which run() takes them.
   std::vector<std::int64_t> columns;
-  std::int64_t ffn = 0, routed = 0;  // see Backend::workspace_bytes
+  std::vector<std::int64_t> columns_of_ranks = {};  // likewise, behind them, where ranks share the model
+  std::int64_t ffn = 0, routed = 0;                 // see Backend::workspace_bytes
 };
 
 // The rows of a tensor that make one weight: runs of `run` rows, `stride` rows apart, the first at `first`.
@@ -125,6 +126,14 @@ enum class RowAxis {
   kVocabulary
 };
 
+// The rows [first, last) of a weight, in the order in which loading puts them.
+struct RowRange {
+  std::int64_t first = 0, last = 0;
+
+  std::int64_t size() const noexcept { return last - first; }
+  bool operator==(const RowRange&) const = default;
+};
+
 // Whether a file has a bias beside a weight.
 enum class BiasRule { kNone, kIfPresent, kRequired };
 
@@ -143,6 +152,7 @@ struct BlockWeight {
   RowAxis axis = RowAxis::kWhole;
   std::int64_t axis_rows = 1;   // of a head, of axes of heads
   std::int64_t axis_group = 1;  // query heads that share a key head, of kKeyHeads
+  bool every_rank = false;      // each has all rows nevertheless
   bool whole_name = false;
   // The weight of so many experts: a tensor for each, whose number stands for `[]` in the name, or a stack [experts,
   // rows, cols] or, with inputs_first, [experts, cols, rows]. 0: it is one weight.

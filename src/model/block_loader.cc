@@ -1,19 +1,21 @@
 #include "model/block_loader.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace millrace::model {
 namespace {
 
-// Biases of stacked outputs: zeros where one of them has none; empty if none has.
-std::vector<float> stack(std::vector<std::vector<float>> parts, std::span<const BlockWeight> weights) {
+// Biases of stacked outputs, of these rows of each: zeros where one of them has none; empty if none has.
+std::vector<float> stack(std::vector<std::vector<float>> parts, std::span<const BlockWeight> weights,
+                         std::span<const RowRange> rows) {
   bool any = false;
   for (const auto& part : parts) any = any || !part.empty();
   std::vector<float> all;
   if (!any) return all;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     parts[i].resize(static_cast<std::size_t>(weights[i].rows + weights[i].zero_rows), 0.0f);
-    all.insert(all.end(), parts[i].begin(), parts[i].end());
+    all.insert(all.end(), parts[i].begin() + rows[i].first, parts[i].begin() + rows[i].last);
   }
   return all;
 }
@@ -39,12 +41,22 @@ std::vector<float> BlockLoader::bias(const BlockWeight& weight) {
   return weights_.vector(full, weight);
 }
 
+RowRange BlockLoader::rows(const BlockWeight& weight) const noexcept {
+  if (shards_.shards == nullptr) return {0, weight.rows + weight.zero_rows};
+  return shards_.shards->rows(weight, layer_, shards_.rank);
+}
+
+RankColumns BlockLoader::columns(const BlockWeight& weight) const {
+  if (shards_.shards == nullptr) return {};
+  return {shards_.shards->borders(weight, layer_), shards_.rank};
+}
+
 Product BlockLoader::place(std::span<const BlockWeight> stacked) {
   Product product;
   product.place = products_++;
   for (const BlockWeight& weight : stacked) {
     product.roles.push_back(weight.role);
-    product.rows.push_back(weight.rows + weight.zero_rows);
+    product.rows.push_back(rows(weight).size());
   }
   return product;
 }
@@ -62,7 +74,9 @@ Product BlockLoader::product(std::span<const BlockWeight> stacked) {
 Product BlockLoader::experts(std::span<const BlockWeight> stacked) {
   Product product = place(stacked);
   std::vector<backend::WeightSource> sources;
-  for (const BlockWeight& weight : stacked) sources.push_back(weights_.experts(name(weight.tensor()), weight));
+  for (const BlockWeight& weight : stacked) {
+    sources.push_back(WeightLoader::with_range(weights_.experts(name(weight.tensor()), weight), rows(weight)));
+  }
   product.weight = backend_.make_linear(std::move(sources), precision_);
   if (stacked.front().bias == BiasRule::kNone) return product;
   const auto n = static_cast<std::size_t>(product.weight->n());
@@ -70,9 +84,13 @@ Product BlockLoader::experts(std::span<const BlockWeight> stacked) {
   std::size_t at = 0;
   for (const BlockWeight& weight : stacked) {
     const std::vector<float> all = weights_.expert_vectors(name(weight.bias_tensor()), weight);
-    const auto rows = static_cast<std::size_t>(weight.rows);
-    for (std::size_t i = 0; i < all.size(); ++i) biases[i / rows * n + at + i % rows] = all[i];
-    at += rows;
+    const RowRange own = rows(weight);
+    const auto of_expert = static_cast<std::size_t>(weight.rows), n_own = static_cast<std::size_t>(own.size());
+    for (std::size_t e = 0; e < static_cast<std::size_t>(weight.experts); ++e) {
+      const auto from = all.begin() + static_cast<std::ptrdiff_t>(e * of_expert) + own.first;
+      std::copy_n(from, n_own, biases.begin() + static_cast<std::ptrdiff_t>(e * n + at));
+    }
+    at += n_own;
   }
   product.bias = backend_.make_vector(biases);
   return product;
@@ -98,8 +116,13 @@ Product BlockLoader::pack(std::vector<backend::WeightSource> sources, std::vecto
                           std::span<const BlockWeight> stacked) {
   const auto precision = stacked.front().exact ? backend::MatmulPrecision::kF32 : precision_;
   Product product = place(stacked);
+  std::vector<RowRange> ranges;
+  for (std::size_t i = 0; i < stacked.size(); ++i) {
+    ranges.push_back(rows(stacked[i]));
+    sources[i] = WeightLoader::with_range(std::move(sources[i]), ranges.back());
+  }
   product.weight = backend_.make_linear(std::move(sources), precision);
-  product.bias = backend_.make_vector(stack(std::move(biases), stacked));
+  product.bias = backend_.make_vector(stack(std::move(biases), stacked, ranges));
   return product;
 }
 
@@ -119,8 +142,14 @@ NormWeights BlockLoader::head_norm(const NormSpec& norm, const BlockWeight& orde
   if (norm.bias) bias = weights_.head_vector(name(order.name) + ".bias", order);
   for (float& value : weight) value = (value + (norm.weight ? norm.offset : 0.0f)) * factor;
   for (float& value : bias) value *= factor;
-  made.weight = backend_.make_vector(weight);
-  made.bias = backend_.make_vector(bias);
+  const RowRange own = rows(order);
+  const auto vector_of = [&](const std::vector<float>& all) {
+    const auto [first, last] = all.empty() ? RowRange{} : own;
+    return backend_.make_vector(
+        std::span(all).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(last - first)));
+  };
+  made.weight = vector_of(weight);
+  made.bias = vector_of(bias);
   return made;
 }
 

@@ -8,6 +8,8 @@
 #include "model/block.h"
 #include "model/norm_weights.h"
 #include "model/product.h"
+#include "model/rank_columns.h"
+#include "model/shard.h"
 #include "model/weight_loader.h"
 
 namespace millrace::model {
@@ -16,10 +18,10 @@ namespace millrace::model {
 // and columns. All functions throw LoadError naming tensor, expected and found shape.
 class BlockLoader {
  public:
-  // All arguments must outlive the loader.
+  // All arguments but the last must outlive the loader.
   BlockLoader(WeightLoader& weights, const ModelSpec& spec, backend::Backend& backend,
-              backend::MatmulPrecision precision)
-      : weights_(weights), spec_(spec), backend_(backend), precision_(precision) {}
+              backend::MatmulPrecision precision, RankShards shards = {})
+      : weights_(weights), spec_(spec), backend_(backend), precision_(precision), shards_(std::move(shards)) {}
   void set_layer(std::int64_t layer) noexcept { layer_ = layer; }
   // Products loaded so far, and those outside the layers: the next one's place.
   std::int64_t products() const noexcept { return products_; }
@@ -27,6 +29,10 @@ class BlockLoader {
   const ModelSpec& spec() const noexcept { return spec_; }
   backend::Backend& backend() const noexcept { return backend_; }
   bool has(const std::string& pattern) const { return weights_.in_layer(layer_)(pattern); }
+  // The rows that this rank has of a weight. All below loads these alone.
+  RowRange rows(const BlockWeight& weight) const noexcept;
+  // The columns that each rank computes of a product with the weight, for all of them side by side.
+  RankColumns columns(const BlockWeight& weight) const;
   // The matrices stacked along their outputs. If only some have biases, the others get zeros.
   Product product(std::span<const BlockWeight> stacked);
   Product product(const BlockWeight& weight) { return product(std::span(&weight, 1)); }
@@ -40,7 +46,7 @@ class BlockLoader {
   Chain chain(std::span<const BlockWeight> up, const BlockWeight& down);
   // A norm of n values; see NormWeights.
   NormWeights norm(const std::string& pattern, const NormSpec& spec, std::int64_t n);
-  // A vector [n]. The pattern is of the tensor's whole name.
+  // A vector [n], whole. The pattern is of the tensor's whole name.
   std::vector<float> values(const std::string& pattern, std::int64_t n);
   // A norm of heads, whose result is multiplied with `factor`.
   NormWeights head_norm(const NormSpec& spec, const BlockWeight& order, float factor);
@@ -58,6 +64,7 @@ class BlockLoader {
   const ModelSpec& spec_;
   backend::Backend& backend_;
   backend::MatmulPrecision precision_;
+  RankShards shards_;
   std::int64_t layer_ = 0;
   std::int64_t products_ = kLayerPlaces;
 };

@@ -4,7 +4,7 @@
 
 namespace millrace::model {
 
-StackWorkspace stack_workspace(const ModelSpec& spec) {
+StackWorkspace stack_workspace(const ModelSpec& spec, bool shared) {
   StackWorkspace most;
   for (const LayerSpec& layer : spec.layers) {
     const bool parallel = layer.residual == ResidualForm::kParallel;
@@ -14,6 +14,7 @@ StackWorkspace stack_workspace(const ModelSpec& spec) {
       const std::int64_t outputs = parallel ? n_blocks : block.output.plain() || block.output.replaces ? 0 : 1;
       std::int64_t columns = outputs * RowSpace::padded(spec.hidden_size);
       for (const std::int64_t part : needed.columns) columns += RowSpace::padded(part);
+      for (const std::int64_t part : needed.columns_of_ranks) columns += shared ? RowSpace::padded(part) : 0;
       most.columns = std::max(most.columns, columns);
       most.ffn = std::max(most.ffn, needed.ffn);
       most.routed = std::max(most.routed, needed.routed);
@@ -23,8 +24,9 @@ StackWorkspace stack_workspace(const ModelSpec& spec) {
 }
 
 LayerStack::LayerStack(WeightLoader& weights, const ModelSpec& spec, backend::Backend& backend,
-                       backend::MatmulPrecision precision, const std::function<void(std::int64_t layer)>& before) {
-  BlockLoader loader(weights, spec, backend, precision);
+                       backend::MatmulPrecision precision, const RankShards& shards,
+                       const std::function<void(std::int64_t layer)>& before) {
+  BlockLoader loader(weights, spec, backend, precision, shards);
   std::int64_t kv_layers = 0;
   for (const LayerSpec& layer : spec.layers) {
     if (before) before(size());

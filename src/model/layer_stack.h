@@ -15,7 +15,8 @@ struct StackWorkspace {
   std::int64_t columns = 0;          // f32 columns for each row of a step: the maximum over blocks
   std::int64_t ffn = 0, routed = 0;  // the largest (Backend::workspace_bytes)
 };
-StackWorkspace stack_workspace(const ModelSpec& spec);
+// `shared`: by ranks.
+StackWorkspace stack_workspace(const ModelSpec& spec, bool shared = false);
 
 // The layers of a model with their weights, in order. Const after load; one run at a time.
 class LayerStack {
@@ -23,7 +24,8 @@ class LayerStack {
   // Reads the blocks of all layers of the spec. `before(i)` is called before layer i is read. Throws LoadError naming
   // tensor, expected and found shape.
   LayerStack(WeightLoader& weights, const ModelSpec& spec, backend::Backend& backend,
-             backend::MatmulPrecision precision, const std::function<void(std::int64_t layer)>& before = {});
+             backend::MatmulPrecision precision, const RankShards& shards = {},
+             const std::function<void(std::int64_t layer)>& before = {});
 
   std::int64_t size() const noexcept { return std::ssize(layers_); }
   // Places of products: those of all layers, and those outside.

@@ -14,8 +14,7 @@ namespace millrace::model {
 // the others of its group, as some channels of language models have (arXiv:2208.07339), leaves those only a few steps.
 // Runs `tokens`, one sequence within the model's length, through the model, and counts for each weight the outputs that
 // rounding changes. The result is the same on every machine and for every number of threads.
-std::vector<std::string> find_outlier_weights(Transformer& model, backend::Backend& backend,
-                                              std::span<const std::int32_t> tokens);
+std::vector<std::string> find_outlier_weights(Transformer& model, std::span<const std::int32_t> tokens);
 
 // limit of the share of a weight's outputs that rounding may change noticeably
 inline constexpr double kMaxMoved = 0.25;

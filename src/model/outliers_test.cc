@@ -54,8 +54,7 @@ TEST(Outliers, ASecondTermForFewWeightsBringsTheRealModelNearerToFloat) {
 
   TestRunner plain(path, {});
   const double of_plain = divergence(plain);
-  const std::vector<std::string> found =
-      find_outlier_weights(plain.transformer(), plain.backend(), text_tokens(tokenizer, 5000, 64));
+  const std::vector<std::string> found = find_outlier_weights(plain.transformer(), text_tokens(tokenizer, 5000, 64));
   EXPECT_EQ(divergence(plain), of_plain);  // looking changes nothing
   plain.transformer().set_int8x2(found);
   const double of_found = divergence(plain);
@@ -78,7 +77,7 @@ TEST(Outliers, TheSameWeightsAreFoundWithAnyThreadsAndInstructions) {
     if (*isa != '\0' && detect_isa() < Isa::kAvx2) continue;
     TestRunner runner(path, {.threads = threads, .isa = isa});
     const auto tokens = text_tokens(*runner.checkpoint().tokenizer, 5000, 48);
-    const auto found = find_outlier_weights(runner.transformer(), runner.backend(), tokens);
+    const auto found = find_outlier_weights(runner.transformer(), tokens);
     if (first.empty()) first = found;
     EXPECT_EQ(found, first) << threads << " threads " << isa;
   }

@@ -88,6 +88,7 @@ RowRange Shards::rows(const BlockWeight& weight, std::int64_t layer, int rank) c
     return RowRange{std::min(range.first, rows), std::min(range.last, rows)};
   };
   const std::int64_t heads = weight.rows / weight.axis_rows;
+  if (weight.every_rank) return {0, weight.rows + weight.zero_rows};
   switch (weight.axis) {
     case RowAxis::kQueryHeads: return times(query_heads(heads, layer, rank), weight.axis_rows);
     case RowAxis::kKeyHeads:
@@ -98,6 +99,12 @@ RowRange Shards::rows(const BlockWeight& weight, std::int64_t layer, int rank) c
     case RowAxis::kWhole: break;
   }
   return {0, weight.rows + weight.zero_rows};
+}
+
+std::vector<std::int64_t> Shards::borders(const BlockWeight& weight, std::int64_t layer) const {
+  std::vector<std::int64_t> borders = {0};
+  for (int rank = 0; rank < ranks(); ++rank) borders.push_back(rows(weight, layer, rank).last);
+  return borders;
 }
 
 std::vector<kv::KvNeed> Shards::kv_needs(const ModelSpec& spec, int rank) const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -11,12 +12,12 @@
 
 namespace millrace::model {
 
-// The rows [first, last) of a weight, in the order in which loading puts them.
-struct RowRange {
-  std::int64_t first = 0, last = 0;
+class Shards;
 
-  std::int64_t size() const noexcept { return last - first; }
-  bool operator==(const RowRange&) const = default;
+// Which part of a model a process computes.
+struct RankShards {
+  std::shared_ptr<const Shards> shards;  // null: all of it
+  int rank = 0;
 };
 
 // How the ranks of a tensor-parallel group share a model: by output rows alone, so that every output remains one chain
@@ -38,6 +39,8 @@ class Shards {
   }
   // The rows that a rank has of a weight of that layer; of weights outside the layers, those of layer 0.
   RowRange rows(const BlockWeight& weight, std::int64_t layer, int rank) const noexcept;
+  // [ranks + 1]: rank r has the rows [i, i + 1) of these; key heads that two ranks have are counted with the first.
+  std::vector<std::int64_t> borders(const BlockWeight& weight, std::int64_t layer) const;
   // The heads of attention with so many query heads, `group` of which share a key head.
   RowRange query_heads(std::int64_t heads, std::int64_t layer, int rank) const noexcept;
   RowRange key_heads(std::int64_t heads, std::int64_t group, std::int64_t layer, int rank) const noexcept;

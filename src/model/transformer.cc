@@ -5,6 +5,8 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "model/ranks/rank_gather.h"
+#include "model/ranks/rank_leader.h"
 #include "model/weight_loader.h"
 
 namespace millrace::model {
@@ -48,8 +50,8 @@ backend::WeightSource sinusoidal_positions(std::int64_t rows, std::int64_t hidde
 
 }  // namespace
 
-std::int64_t step_columns(const ModelSpec& spec) {
-  std::int64_t columns = RowSpace::padded(spec.hidden_size) + stack_workspace(spec).columns;
+std::int64_t step_columns(const ModelSpec& spec, bool shared) {
+  std::int64_t columns = RowSpace::padded(spec.hidden_size) + stack_workspace(spec, shared).columns;
   for (const RopeConfig& rope : spec.ropes) columns += RowSpace::padded(rope.dim);
   if (spec.query_scale) columns += RowSpace::padded(1);
   if (!spec.names.project_in.empty()) columns += RowSpace::padded(spec.embedding_width());
@@ -59,7 +61,7 @@ std::int64_t step_columns(const ModelSpec& spec) {
 // Activations of one step, [rows, columns] f32 each, grown when a larger step comes.
 struct Transformer::Workspace {
   std::int64_t columns = 0, rows = 0;  // of memory
-  std::vector<std::int32_t> positions, table_rows;
+  std::vector<std::int32_t> positions, table_rows, owners;
   backend::DeviceBuffer memory;
   BlockRows layer;
   std::vector<backend::DeviceView> cos_sin;
@@ -79,23 +81,33 @@ Transformer::Transformer(const checkpoint::Checkpoint& checkpoint, ModelSpec spe
                          const ModelOptions& options)
     : spec_(std::move(spec)),
       backend_(backend),
+      shards_{options.shards, backend.rank()},
+      leader_(options.leader),
       max_length_(options.max_length > 0 ? options.max_length : spec_.context_length),
       precision_(options.precision),
+      quantization_(options.quantization),
       workspace_(std::make_unique<Workspace>()) {
   check_dimensions(spec_, backend.limits()).or_throw();
+  CHECK(options.shards == nullptr || backend.ranks() == options.shards->ranks());
+  CHECK((options.leader != nullptr) == (options.shards != nullptr && backend.rank() == 0));
   load(checkpoint, options);
-  workspace_->columns = step_columns(spec_);
+  workspace_->columns = step_columns(spec_, shards_.shards != nullptr);
 }
 
 void Transformer::load(const checkpoint::Checkpoint& checkpoint, const ModelOptions& options) {
   WeightLoader loader(checkpoint, spec_, options.quantization);
   const std::uint64_t all_bytes = loader.bytes();
   const WeightNames& names = spec_.names;
+  if (shards_.shards != nullptr) {
+    vocabulary_borders_ = shards_.shards->borders(outer_weights(spec_).front(), 0);
+    vocabulary_ = RankColumns(vocabulary_borders_, shards_.rank);
+  }
   embedding_ = backend_.make_linear(
-      {loader.outer(names.embedding + ".weight", spec_.vocab_size, spec_.embedding_width())}, options.precision);
+      {of_rank(loader.outer(names.embedding + ".weight", spec_.vocab_size, spec_.embedding_width()))},
+      options.precision);
   embedding_norm_ = NormWeights(loader, names.embedding_norm, spec_.embedding_norm, spec_.hidden_size, backend_);
   load_positions(loader, options);
-  layers_ = std::make_unique<LayerStack>(loader, spec_, backend_, options.precision, [&](std::int64_t) {
+  layers_ = std::make_unique<LayerStack>(loader, spec_, backend_, options.precision, shards_, [&](std::int64_t) {
     if (options.progress) options.progress(loader.bytes_used(), all_bytes);
   });
   final_norm_ = NormWeights(loader, names.final_norm, spec_.final_norm, spec_.hidden_size, backend_);
@@ -135,20 +147,68 @@ void Transformer::load_head(WeightLoader& loader, const ModelOptions& options) {
   if (spec_.tied_head) {
     loader.mark_used(names.head + ".weight");  // some files repeat the embedding as the head
   } else {
-    const std::string name = names.head + ".weight";
-    const std::int64_t width = spec_.embedding_width();
-    backend::WeightSource head = spec_.unit_head
-                                     ? WeightLoader::with_unit_rows(loader.linear(name, spec_.vocab_size, width))
-                                     : loader.outer(name, spec_.vocab_size, width);
-    head_ = backend_.make_linear({std::move(head)}, options.precision);
+    head_ = backend_.make_linear({of_rank(head_source(loader))}, options.precision);
   }
   if (loader.has(names.head + ".bias")) {
-    head_bias_ = backend_.make_vector(loader.vector(names.head + ".bias", spec_.vocab_size));
+    const std::vector<float> bias = loader.vector(names.head + ".bias", spec_.vocab_size);
+    const RowRange own = vocabulary_rows();
+    head_bias_ = backend_.make_vector(
+        std::span(bias).subspan(static_cast<std::size_t>(own.first), static_cast<std::size_t>(own.size())));
   }
 }
 
+backend::WeightSource Transformer::head_source(WeightLoader& loader) const {
+  const std::string name = spec_.names.head + ".weight";
+  const std::int64_t width = spec_.embedding_width();
+  return spec_.unit_head ? WeightLoader::with_unit_rows(loader.linear(name, spec_.vocab_size, width))
+                         : loader.outer(name, spec_.vocab_size, width);
+}
+
+void Transformer::hold_vocabulary(const checkpoint::Checkpoint& checkpoint) {
+  if (!is_shared() || held_.embedding != nullptr) return;
+  if (project_in_ != nullptr) {
+    throw_load_error(ErrorCode::kUnsupported, "tensor-parallel-size",
+                     "tensor-parallel-size is {}: speculators do not work with ranks of a model whose embeddings have "
+                     "another size than its layers",
+                     backend_.ranks());
+  }
+  WeightLoader loader(checkpoint, spec_, quantization_);
+  const WeightNames& names = spec_.names;
+  if (!spec_.tied_head) held_.head = backend_.make_linear({head_source(loader)}, precision_);
+  if (loader.has(names.head + ".bias")) {
+    held_.head_bias = backend_.make_vector(loader.vector(names.head + ".bias", spec_.vocab_size));
+  }
+  held_.embedding = backend_.make_linear(
+      {loader.outer(names.embedding + ".weight", spec_.vocab_size, spec_.embedding_width())}, precision_);
+}
+
 kv::KvGroups Transformer::kv_groups(const backend::KvFormat& form) const {
-  return kv::group_layers(kv_needs(spec_), form);
+  return kv::group_layers(shards_.shards == nullptr ? kv_needs(spec_) : shards_.shards->kv_needs(spec_, shards_.rank),
+                          form);
+}
+
+Result<kv::KvStore> Transformer::make_store(const backend::KvFormat& form, std::int32_t pages,
+                                            std::int32_t window_pages) {
+  auto store = kv::KvStore::create(backend_, kv_groups(form), pages, window_pages);
+  if (leader_ == nullptr) return store;
+  RankLeader::StoreBytes bytes;
+  if (store) bytes = {1, store->page_bytes(), store->windowed() ? store->windowed()->page_bytes() : 0};
+  RankStore command{.encoding = std::string(form.encoding),
+                    .layout = std::string(form.layout),
+                    .block_tokens = form.block_tokens,
+                    .exceptions = {},
+                    .pages = pages,
+                    .window_pages = window_pages};
+  if (form.exceptions != nullptr) {
+    for (const backend::KvException& e : *form.exceptions) {
+      command.exceptions.push_back({e.first, e.last, std::string(e.encoding)});
+    }
+  }
+  auto others = leader_->make_store(std::move(command), bytes);
+  if (!store) return store;
+  if (!others) return others.error();
+  store->share(std::move(*others));
+  return store;
 }
 
 std::size_t Transformer::reserve(std::int64_t rows, std::int64_t logit_rows) {
@@ -199,7 +259,9 @@ void Transformer::embed(const BatchInput& input) {
   Workspace& w = *workspace_;
   const backend::DeviceView& residual = w.layer.residual;
   const backend::DeviceView& embedded = project_in_ ? w.embedded : residual;
-  backend_.gather(*embedding_, input.tokens, {.adapters = w.adapters.of(kEmbeddingPlace)}, embedded);
+  backend_.gather(*embedding_, input.tokens,
+                  {.first_row = vocabulary_rows().first, .adapters = w.adapters.of(kEmbeddingPlace)}, embedded);
+  if (shards_.shards != nullptr) exchange_embedded(input.tokens);
   if (spec_.embedding_scale != 1.0f) backend_.scale({.factor = spec_.embedding_scale}, embedded);
   if (project_in_) backend_.linear(*project_in_, {}, embedded, residual);
   if (positions_) {
@@ -212,6 +274,27 @@ void Transformer::embed(const BatchInput& input) {
   if (!embedding_norm_.empty()) backend_.norm(embedding_norm_.view(), {}, residual, residual);
   rotate(input);
   if (spec_.query_scale) backend_.position_scale(w.positions, *spec_.query_scale, w.layer.query_scale);
+}
+
+RowRange Transformer::vocabulary_rows() const noexcept {
+  if (shards_.shards == nullptr) return {0, spec_.vocab_size};
+  const auto rank = static_cast<std::size_t>(shards_.rank);
+  return {vocabulary_borders_[rank], vocabulary_borders_[rank + 1]};
+}
+
+backend::WeightSource Transformer::of_rank(backend::WeightSource vocabulary) const {
+  return WeightLoader::with_range(std::move(vocabulary), vocabulary_rows());
+}
+
+// Every token's row is of the rank that has it.
+void Transformer::exchange_embedded(std::span<const std::int32_t> tokens) {
+  Workspace& w = *workspace_;
+  w.owners.clear();
+  for (const std::int32_t token : tokens) {
+    const auto border = std::ranges::upper_bound(vocabulary_borders_, token);
+    w.owners.push_back(static_cast<std::int32_t>(border - vocabulary_borders_.begin()) - 1);
+  }
+  backend_.exchange({.owners = w.owners}, project_in_ ? w.embedded : w.layer.residual);
 }
 
 std::int64_t Transformer::rope_length(std::int64_t tokens) const noexcept {
@@ -259,6 +342,7 @@ TensorView Transformer::forward(const BatchInput& input, const kv::KvStore& stor
   w.logits.release();
   CHECK(store.windowed() == nullptr || input.window_pages.size() == input.sequences.size());
   prepare_workspace(input);
+  if (leader_ != nullptr) leader_->step(input, store.number_of_ranks());
   embed(input);
   const std::int64_t n_layers = input.layers.empty() ? layers_->size() : std::ssize(input.layers);
   const auto layer = [&](std::int64_t i) {
@@ -271,8 +355,7 @@ TensorView Transformer::forward(const BatchInput& input, const kv::KvStore& stor
   if (input.hook != nullptr) input.hook->pass(layers_->size(), w.layer.residual);
   const backend::DeviceView of_rows = w.logits_memory.view(std::ssize(input.logit_rows), spec_.vocab_size);
   if (!input.logit_rows.empty()) {
-    compute_logits(final_norm(), input.logit_rows, w.layer.residual, of_rows,
-                   w.adapters.of(kHeadPlace, input.logit_rows));
+    logits_of_ranks(input.logit_rows, of_rows, w.adapters.of(kHeadPlace, input.logit_rows));
   }
   backend_.synchronize();
   expert_use_ = {};
@@ -285,12 +368,27 @@ TensorView Transformer::forward(const BatchInput& input, const kv::KvStore& stor
 
 void Transformer::compute_logits(const backend::Norm& norm, std::span<const std::int64_t> rows, backend::DeviceView x,
                                  backend::DeviceView out, std::span<const backend::AdapterRows> adapters) const {
+  CHECK(!is_shared() || held_.embedding != nullptr);
+  const backend::DeviceVector& bias = is_shared() ? held_.head_bias : head_bias_;
+  multiply_head(head(), bias.address(), norm, rows, x, out, adapters);
+}
+
+void Transformer::logits_of_ranks(std::span<const std::int64_t> rows, backend::DeviceView out,
+                                  std::span<const backend::AdapterRows> adapters) {
+  multiply_head(own_head(), head_bias_.address(), final_norm(), rows, workspace_->layer.residual, vocabulary_.own(out),
+                adapters);
+  vocabulary_.exchange(backend_, out, true);
+}
+
+void Transformer::multiply_head(const backend::Linear& head, backend::DeviceAddress bias, const backend::Norm& norm,
+                                std::span<const std::int64_t> rows, backend::DeviceView x, backend::DeviceView out,
+                                std::span<const backend::AdapterRows> adapters) const {
   if (project_out_) {
     const backend::DeviceView projected = workspace_->projected_memory.view(out.rows(), spec_.embedding_width());
     backend_.linear(*project_out_, {.norm = norm, .rows = rows}, x, projected);
-    backend_.linear(head(), {.bias = head_bias_.address(), .adapters = adapters}, projected, out);
+    backend_.linear(head, {.bias = bias, .adapters = adapters}, projected, out);
   } else {
-    backend_.linear(head(), {.norm = norm, .bias = head_bias_.address(), .rows = rows, .adapters = adapters}, x, out);
+    backend_.linear(head, {.norm = norm, .bias = bias, .rows = rows, .adapters = adapters}, x, out);
   }
   if (spec_.logit_scale != 1.0f || spec_.logit_softcap != 0.0f) {
     backend_.scale({.factor = spec_.logit_scale, .softcap = spec_.logit_softcap}, out);
@@ -316,9 +414,7 @@ void Transformer::feed(const BatchInput& input) {
   };
   in_blocks(
       input.scored_rows, spec_.vocab_size,
-      [&](auto rows, backend::DeviceView block) {
-        compute_logits(final_norm(), rows, w.layer.residual, block, w.adapters.of(kHeadPlace, rows));
-      },
+      [&](auto rows, backend::DeviceView block) { logits_of_ranks(rows, block, w.adapters.of(kHeadPlace, rows)); },
       [&](std::int64_t first, const TensorView& block) { input.sink->take_logits(first, block); });
   in_blocks(
       input.hidden_rows, spec_.hidden_size,
@@ -339,13 +435,46 @@ std::vector<backend::Linear*> Transformer::linears() const {
 }
 
 void Transformer::set_int8x2(std::span<const std::string> weights) {
+  if (leader_ != nullptr) leader_->send(RankInt8x2{{weights.begin(), weights.end()}});
   for (backend::Linear* linear : linears()) {
     for (const std::string& weight : weights) linear->set_int8x2(weight);
   }
 }
 
+void Transformer::start_rounding_statistics() {
+  if (leader_ != nullptr) leader_->send(RankStatistics{.start = true});
+  for (backend::Linear* linear : linears()) linear->start_rounding_statistics();
+}
+
+std::vector<backend::RoundingStatistics> Transformer::take_rounding_statistics() {
+  if (leader_ != nullptr) leader_->send(RankStatistics{});
+  std::vector<backend::RoundingStatistics> all;
+  for (backend::Linear* linear : linears()) {
+    for (backend::RoundingStatistics& of_weight : linear->take_rounding_statistics())
+      all.push_back(std::move(of_weight));
+  }
+  if (!is_shared()) return all;
+  std::vector<std::int64_t> counts;
+  for (const backend::RoundingStatistics& of_weight : all) {
+    counts.insert(counts.end(), {of_weight.outputs, of_weight.moved});
+  }
+  const auto bytes = std::as_bytes(std::span(counts));
+  const std::vector<std::size_t> sizes(static_cast<std::size_t>(backend_.ranks()), bytes.size());
+  const std::vector<std::byte> gathered = gather_of_ranks(backend_, sizes, bytes);
+  std::vector<std::int64_t> of_ranks(gathered.size() / sizeof(std::int64_t));
+  std::memcpy(of_ranks.data(), gathered.data(), gathered.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    all[i].outputs = all[i].moved = 0;
+    for (std::size_t at = 2 * i; at < of_ranks.size(); at += counts.size()) {
+      all[i].outputs += of_ranks[at];
+      all[i].moved += of_ranks[at + 1];
+    }
+  }
+  return all;
+}
+
 double Transformer::weight_bytes(double rows) const noexcept {
-  return static_cast<double>(head().packed_bytes()) + layers_->weight_bytes(rows);
+  return static_cast<double>(own_head().packed_bytes()) + layers_->weight_bytes(rows);
 }
 
 std::size_t Transformer::weight_bytes() const noexcept {

@@ -20,17 +20,23 @@
 
 namespace millrace::model {
 
+class RankLeader;
+
 struct ModelOptions {
   backend::MatmulPrecision precision = backend::MatmulPrecision::kAuto;
   std::int64_t max_length = 0;  // limit of a sequence's tokens; 0 = the model's context length
   LoadQuantization quantization = {};
+  // Where the ranks of the backend share the model; null: it is whole, on whatever rank. Rank 0 has a leader too, and
+  // all that it does with the model makes the others do it.
+  std::shared_ptr<const Shards> shards = nullptr;
+  std::shared_ptr<RankLeader> leader = nullptr;
   // Gets the bytes of weights loaded so far and the bytes of all, after each layer, on the loading thread. May be
   // empty.
   std::function<void(std::uint64_t done, std::uint64_t all)> progress = {};
 };
 
-// F32 columns of the activations of each row of a step.
-std::int64_t step_columns(const ModelSpec& spec);
+// F32 columns of the activations of each row of a step. `shared`: by ranks.
+std::int64_t step_columns(const ModelSpec& spec, bool shared = false);
 
 // A decoder-only transformer on one device. Const after load. forward() uses the one workspace, so one call at a time.
 class Transformer {
@@ -48,6 +54,9 @@ class Transformer {
   // The KV groups of a KvStore for this model.
   kv::KvGroups kv_groups(const backend::KvFormat& form) const;
 
+  // A store for this model, on all its ranks: see KvStore::create().
+  Result<kv::KvStore> make_store(const backend::KvFormat& form, std::int32_t pages, std::int32_t window_pages = 0);
+
   // Allocates the memory for steps of so many rows, and rows with logits. Steps up to these sizes allocate nothing.
   // Returns the bytes. Throws LoadError (kResourceExhausted).
   std::size_t reserve(std::int64_t rows, std::int64_t logit_rows);
@@ -58,6 +67,9 @@ class Transformer {
   // What the rows of the last step chose among experts.
   const ExpertUse& expert_use() const noexcept { return expert_use_; }
 
+  // For speculators on rank 0, before all below: reads the whole embedding and head on this rank, if ranks share the
+  // model. The checkpoint is that of the model. kUnsupported where embeddings are of another size than the layers.
+  void hold_vocabulary(const checkpoint::Checkpoint& checkpoint);
   // The weights that turn hidden states into logits and tokens into rows, for speculators that compute with these
   // states.
   backend::Norm final_norm() const noexcept { return final_norm_.view(); }
@@ -65,8 +77,10 @@ class Transformer {
   // backend has synchronized, and so must `adapters`, what adapters of the rows add to the head.
   void compute_logits(const backend::Norm& norm, std::span<const std::int64_t> rows, backend::DeviceView x,
                       backend::DeviceView out, std::span<const backend::AdapterRows> adapters = {}) const;
-  const backend::Linear& head() const noexcept { return head_ ? *head_ : *embedding_; }
-  const backend::Linear& embedding() const noexcept { return *embedding_; }
+  const backend::Linear& head() const noexcept {
+    return held_.embedding == nullptr ? own_head() : held_.head ? *held_.head : *held_.embedding;
+  }
+  const backend::Linear& embedding() const noexcept { return held_.embedding ? *held_.embedding : *embedding_; }
 
   // Its layers, for what goes through their products.
   const LayerStack& layers() const noexcept { return *layers_; }
@@ -76,7 +90,11 @@ class Transformer {
 
   // Every weight matrix.
   std::vector<backend::Linear*> linears() const;
-  void set_int8x2(std::span<const std::string> weights);  // see backend::Linear
+  // See backend::Linear; of all ranks. The statistics of a weight are those of all its rows.
+  void set_int8x2(std::span<const std::string> weights);
+  void start_rounding_statistics();
+  std::vector<backend::RoundingStatistics> take_rounding_statistics();
+  bool is_shared() const noexcept { return shards_.shards != nullptr; }
 
   // Bytes of weights that a step of so many rows reads: all but the embedding table, unless the output head is tied to
   // it, and of experts those that rows choosing at random touch; of 0 rows what every step reads.
@@ -90,12 +108,28 @@ class Transformer {
   void load(const checkpoint::Checkpoint& checkpoint, const ModelOptions& options);
   void load_positions(WeightLoader& loader, const ModelOptions& options);
   void load_head(WeightLoader& loader, const ModelOptions& options);
+  backend::WeightSource head_source(WeightLoader& loader) const;
+  const backend::Linear& own_head() const noexcept { return head_ ? *head_ : *embedding_; }
+  // compute_logits() of all ranks; rank 0 gets those of the whole vocabulary.
+  void logits_of_ranks(std::span<const std::int64_t> rows, backend::DeviceView out,
+                       std::span<const backend::AdapterRows> adapters);
+  void multiply_head(const backend::Linear& head, backend::DeviceAddress bias, const backend::Norm& norm,
+                     std::span<const std::int64_t> rows, backend::DeviceView x, backend::DeviceView out,
+                     std::span<const backend::AdapterRows> adapters) const;
   void prepare_workspace(const BatchInput& input);
   void embed(const BatchInput& input);
+  void exchange_embedded(std::span<const std::int32_t> tokens);
+  // The rows of the vocabulary that this rank has, and of a matrix those.
+  RowRange vocabulary_rows() const noexcept;
+  backend::WeightSource of_rank(backend::WeightSource vocabulary) const;
   void feed(const BatchInput& input);
 
   ModelSpec spec_;
   backend::Backend& backend_;
+  RankShards shards_;
+  std::shared_ptr<RankLeader> leader_;            // of rank 0
+  std::vector<std::int64_t> vocabulary_borders_;  // of ranks
+  RankColumns vocabulary_;
   std::int64_t max_length_;
   backend::MatmulPrecision precision_;
   const std::vector<Rope>& ropes_of(std::int64_t length);
@@ -107,6 +141,12 @@ class Transformer {
   std::unique_ptr<backend::Linear> embedding_, positions_, head_;  // head_ is null when tied
   std::unique_ptr<backend::Linear> project_in_, project_out_;      // null where embeddings are of the layers' size
   backend::DeviceVector head_bias_;
+  LoadQuantization quantization_;
+  struct Vocabulary {
+    std::unique_ptr<backend::Linear> embedding, head;  // head is null when tied
+    backend::DeviceVector head_bias;
+  };
+  Vocabulary held_;  // see hold_vocabulary()
   NormWeights embedding_norm_, final_norm_;
   std::unique_ptr<LayerStack> layers_;
   std::unique_ptr<Workspace> workspace_;

@@ -237,6 +237,17 @@ backend::WeightSource WeightLoader::with_rows(backend::WeightSource source, std:
   return source;
 }
 
+backend::WeightSource WeightLoader::with_range(backend::WeightSource source, const RowRange& range) {
+  if (range == RowRange{0, source.rows}) return source;
+  source.read = [read = std::move(source.read), range, all = source.rows](std::int64_t first, std::int64_t count,
+                                                                          std::span<std::byte> out) {
+    const std::int64_t expert = first / range.size(), local = first % range.size();  // all of one expert
+    read(expert * all + range.first + local, count, out);
+  };
+  source.rows = range.size();
+  return source;
+}
+
 backend::WeightSource WeightLoader::with_unit_rows(backend::WeightSource source) {
   backend::WeightSource unit = source;
   unit.format = quant::find_format("f32");

@@ -53,6 +53,8 @@ class WeightLoader {
   // The same matrix with row order[i] as row i; an empty order changes nothing. With it, the outputs of one weight come
   // in the order in which another takes its inputs (WeightSource::columns).
   static backend::WeightSource with_rows(backend::WeightSource source, std::vector<std::int32_t> order);
+  // The rows of that range of the matrix, or of each expert's.
+  static backend::WeightSource with_range(backend::WeightSource source, const RowRange& range);
   // The same matrix with rows of length 1, as f32.
   static backend::WeightSource with_unit_rows(backend::WeightSource source);
   // A vector [n] as f32.

@@ -90,7 +90,7 @@ void apply_outlier_policy(const checkpoint::Checkpoint& checkpoint, backend::Bac
   const std::string path = fmt::format("{}/outliers/{:016x}.json", cache_directory(), model_key);
   auto weights = remembering_build().empty() ? std::nullopt : remembered(path);
   if (!weights) {
-    weights = model::find_outlier_weights(transformer, backend, probe_tokens(checkpoint, transformer));
+    weights = model::find_outlier_weights(transformer, probe_tokens(checkpoint, transformer));
     if (!remembering_build().empty()) remember(path, *weights);
   }
   transformer.set_int8x2(*weights);

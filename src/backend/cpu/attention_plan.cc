@@ -38,6 +38,12 @@ AttendRows rows_of(const HostAttendArgs& args, const SequenceRows& sequence, Ten
   return rows;
 }
 
+// Whether `n` key heads from `first` on have all their query heads.
+bool has_whole_groups(const HostAttendArgs& args, std::int64_t first, std::int64_t n) noexcept {
+  return args.groups.of(first + n - 1, args.heads).last - args.groups.of(first, args.heads).first ==
+         n * args.groups.size;
+}
+
 }  // namespace
 
 std::size_t attend_scratch_bytes(std::int64_t padded_key_dim, std::int64_t padded_value_dim) noexcept {
@@ -97,7 +103,7 @@ void AttentionPlan::prepare(const KernelSet& kernels, const HostAttendArgs& args
 void AttentionPlan::add_sequence(const HostAttendArgs& args, const SequenceRows& sequence, TensorView out,
                                  std::int64_t heads_together) {
   const KvGeometry& geometry = args.kv.geometry;
-  const std::int64_t whole_group = args.heads / geometry.kv_heads;
+  const std::int64_t whole_group = args.groups.size;
   // Query heads of a kv head in a task: all, or equal parts of more than fit.
   const std::int64_t parts = (whole_group + kTaskRows - 1) / kTaskRows, group = (whole_group + parts - 1) / parts;
   const std::int64_t max_tokens = kTaskRows / group;
@@ -105,17 +111,20 @@ void AttentionPlan::add_sequence(const HostAttendArgs& args, const SequenceRows&
   // as many rows as fit, of one head.
   const bool by_splits = sequence.n_rows <= max_tokens;
   const std::int64_t tokens = std::min(sequence.n_rows, max_tokens);
-  const std::int64_t heads = by_splits && parts == 1
-                                 ? std::clamp<std::int64_t>(kTaskRows / (tokens * group), 1, heads_together)
-                                 : std::int64_t{1};
-  for (std::int64_t h = 0; h < geometry.kv_heads; h += heads) {
+  const std::int64_t most = by_splits && parts == 1
+                                ? std::clamp<std::int64_t>(kTaskRows / (tokens * group), 1, heads_together)
+                                : std::int64_t{1};
+  for (std::int64_t h = 0, heads = 1; h < geometry.kv_heads; h += heads) {
+    const HeadGroups::Queries queries = args.groups.of(h, args.heads);
+    heads = 1;
+    while (heads < std::min(most, geometry.kv_heads - h) && has_whole_groups(args, h, heads + 1)) ++heads;
     for (std::int64_t t = 0; t < sequence.n_rows; t += tokens) {
-      for (std::int64_t part = 0; part < whole_group; part += group) {
-        AttendRows rows = rows_of(args, sequence, out, t, h * whole_group + part);
+      for (std::int64_t first = queries.first; first < queries.last; first += group) {
+        AttendRows rows = rows_of(args, sequence, out, t, first);
         rows.n_tokens = std::min(tokens, sequence.n_rows - t);
-        rows.group = std::min(group, whole_group - part);
+        rows.group = std::min(group, queries.last - first);
         rows.first_head = h;
-        rows.n_heads = std::min(heads, geometry.kv_heads - h);
+        rows.n_heads = heads;
         rows.first_split = rows.lowest_position() / kSplitTokens;
         rows.last_split = splits_up_to(rows.last_position());
         add_rows(rows, by_splits);

@@ -54,11 +54,12 @@ void finish_head(const KernelSet& kernels, const HostAttentionInputs& inputs, co
 void finish_heads(const KernelSet& kernels, const HostAttentionInputs& inputs, std::int64_t row, std::int64_t kv_head,
                   TensorView qkv, KvOverflows& overflows) noexcept {
   const KvGeometry& geometry = inputs.kv.geometry;
-  const std::int64_t head_dim = geometry.key_dim, group = inputs.heads / geometry.kv_heads;
+  const std::int64_t head_dim = geometry.key_dim;
+  const HeadGroups::Queries queries = inputs.groups.of(kv_head, inputs.heads);
   float* q = qkv.row(row);
   float* k = q + (inputs.heads + kv_head) * head_dim;
   const float* v = q + (inputs.heads + geometry.kv_heads) * head_dim + kv_head * geometry.value_dim;
-  for (std::int64_t h = kv_head * group; h < (kv_head + 1) * group; ++h) {
+  for (std::int64_t h = queries.first; h < queries.last; ++h) {
     float* head = q + h * head_dim;
     finish_head(kernels, inputs, inputs.q_norm, row, h, head);
     if (inputs.query_scale.data != nullptr) kernels.scale(head, head_dim, *inputs.query_scale.row(row), 0.0f);

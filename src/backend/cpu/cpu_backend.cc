@@ -21,7 +21,8 @@ Result<std::unique_ptr<Backend>> make_cpu_backend(const BackendConfig& config) {
     return make_error(ErrorCode::kInvalidArgument, "threads", "threads is {}, must be 0 (all) to 1024", config.threads);
   }
   const int threads = config.threads > 0 ? config.threads : usable_threads();
-  return std::unique_ptr<Backend>(std::make_unique<CpuBackend>(threads, *isa, config.packed_cache, config.iq_panels));
+  return std::unique_ptr<Backend>(
+      std::make_unique<CpuBackend>(threads, *isa, config.packed_cache, config.iq_panels, config.communicator));
 }
 
 namespace {
@@ -36,12 +37,14 @@ KernelSet kernels_for(Isa isa, IqPanels panels) {
 
 }  // namespace
 
-CpuBackend::CpuBackend(int threads, Isa isa, const PackedCacheConfig& packed_cache, IqPanels panels)
+CpuBackend::CpuBackend(int threads, Isa isa, const PackedCacheConfig& packed_cache, IqPanels panels,
+                       std::shared_ptr<comm::Communicator> communicator)
     : kernels_(kernels_for(isa, panels)),
       programs_(threads),
       program_(programs_.begin()),
       workers_(threads),
       products_(kernels_, workers_, threads),
+      ranks_(communicator ? std::make_unique<RankExchange>(std::move(communicator)) : nullptr),
       team_(threads) {
   if (!packed_cache.directory.empty()) packed_cache_ = std::make_unique<PackedCache>(packed_cache, Env::system());
 }
@@ -59,6 +62,7 @@ void CpuBackend::synchronize() {
   program_ = programs_.begin();
   plans_used_ = 0;
   products_.end_step();
+  if (ranks_) ranks_->check();
 }
 
 void CpuBackend::for_each(std::int64_t items, const std::function<void(std::int64_t)>& item) {

@@ -12,6 +12,7 @@
 #include "backend/cpu/host_memory_backend.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/products.h"
+#include "backend/cpu/rank_exchange.h"
 #include "backend/cpu/scratch.h"
 #include "backend/cpu/step_program.h"
 #include "backend/cpu/weight_arena.h"
@@ -28,7 +29,8 @@ class AttentionPlan;
 // operation. With few rows, all workers share each operation, and each computes some of the columns.
 class CpuBackend final : public HostMemoryBackend {
  public:
-  CpuBackend(int threads, Isa isa, const PackedCacheConfig& packed_cache = {}, IqPanels panels = IqPanels::kFast);
+  CpuBackend(int threads, Isa isa, const PackedCacheConfig& packed_cache = {}, IqPanels panels = IqPanels::kFast,
+             std::shared_ptr<comm::Communicator> communicator = nullptr);
   ~CpuBackend() override;
 
   std::string description() const override;
@@ -61,13 +63,16 @@ class CpuBackend final : public HostMemoryBackend {
   void load_rows(DeviceView table, std::span<const std::int64_t> slots, DeviceView out) override;
   void store_rows(DeviceView x, std::span<const std::int64_t> rows, std::span<const std::int64_t> slots,
                   DeviceView table) override;
-  void all_gather(DeviceView own, DeviceView all) override;
+  void exchange(const ExchangeArgs& args, DeviceView x) override;
+  int ranks() const noexcept override { return ranks_ ? ranks_->ranks() : 1; }
+  int rank() const noexcept override { return ranks_ ? ranks_->rank() : 0; }
   void synchronize() override;
   void for_each(std::int64_t items, const std::function<void(std::int64_t)>& item) override;
 
  private:
   struct ExpertStep;
   struct ExpertPhases;
+  void share_hidden(ExpertStep& step);
   void record_down(const HostMlp& mlp, std::int64_t rows, const AdapterForm& down_form, const ApartRows& apart,
                    TensorView out);
 
@@ -78,6 +83,7 @@ class CpuBackend final : public HostMemoryBackend {
   StepProgram* program_;       // the one being recorded
   Scratch hidden_, partials_;  // shared by the workers during an operation
   Scratch adapter_hidden_;     // likewise: hidden rows as adapters read them
+  Scratch shared_hidden_;      // hidden rows of experts that ranks share, f32
   ExpertPlan expert_plan_;
   ExpertAdapters expert_up_, expert_down_;
   WorkerMemory workers_;
@@ -85,6 +91,7 @@ class CpuBackend final : public HostMemoryBackend {
   std::deque<AttentionPlan> plans_;  // of the attentions recorded; kept for their memory
   std::size_t plans_used_ = 0;
   KvOverflows overflows_;
+  std::unique_ptr<RankExchange> ranks_;  // null: there is one
   WorkerTeam team_;  // last: its threads end before the programs that one may still be walking through
 };
 

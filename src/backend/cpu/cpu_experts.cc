@@ -47,6 +47,8 @@ struct CpuBackend::ExpertStep {
   const ExpertPlan* plan;
   AdapterForm up_form = {}, down_form = {};  // of the rows that adapters read
   std::uint64_t hidden_contents = new_contents();
+  TensorView shared = {};  // [pairs, F] f32: the hidden rows by place, where ranks have some of their columns each
+  std::int64_t own_first = 0, own_width = 0;
 
   const PackedLinear& up() const noexcept { return packed(of.up); }
   const PackedLinear& down() const noexcept { return packed(of.down); }
@@ -55,14 +57,28 @@ struct CpuBackend::ExpertStep {
     const std::int64_t pair = plan->pair(place);
     return of.scale_inputs ? pair : pair / chosen;
   }
-  HiddenColumns hidden(std::int64_t expert) const noexcept {
-    return {.up = &up(),
-            .expert = expert,
-            .bias = of.up_bias == nullptr ? nullptr : of.up_bias + expert * up().n(),
-            .width = down().k(),
-            .gated = of.gated,
-            .activation = of.activation,
-            .parameters = of.parameters};
+  HiddenColumns hidden(const Group& group) const noexcept {
+    HiddenColumns columns{.up = &up(),
+                          .expert = group.expert,
+                          .bias = of.up_bias == nullptr ? nullptr : of.up_bias + group.expert * up().n(),
+                          .width = own_width,
+                          .gated = of.gated,
+                          .activation = of.activation,
+                          .parameters = of.parameters};
+    if (shared.data == nullptr) return columns;
+    columns.plain = shared;
+    columns.plain.data = shared.row(group.first) + own_first;
+    columns.plain.shape = {group.count, own_width};
+    return columns;
+  }
+  // Takes the rows of a group that were shared.
+  void store_shared(const KernelSet& kernels, const Group& group, const ActivationRows& to, const AdapterInput& adapted,
+                    std::span<const AdapterRows> adapters) const noexcept {
+    for (std::int64_t r = 0; r < group.count; ++r) {
+      const float* values = shared.row(group.first + r);
+      to.store_row(kernels, r, values);
+      if (has_row(adapters, r)) adapted.put(kernels, r, 0, values, shared.cols());
+    }
   }
   const float* down_bias(std::int64_t expert) const noexcept {
     return of.down_bias == nullptr ? nullptr : of.down_bias + expert * down().n();
@@ -164,31 +180,47 @@ struct CpuBackend::ExpertPhases {
     backend.workers_.reserve(adapter_down_at + AdapterInput(step.down_form, block, nullptr).bytes());
     backend.hidden_.reserve(static_cast<std::size_t>(step.rows * step.chosen * width) * sizeof(float));
     const std::int64_t blocks = ExpertPlan::max_blocks(step.rows, step.chosen, step.down().experts(), block);
-    backend.program_->add_tasks(blocks, [=, phases = *this, b = &backend](std::int64_t i, int worker) {
-      if (i >= std::ssize(b->expert_plan_.blocks())) return;
-      const Group& group = b->expert_plan_.blocks()[static_cast<std::size_t>(i)];
+    const auto up = [=, phases = *this, b = &backend](const Group& group, std::int64_t i, int worker) {
       std::byte* memory = b->workers_.of(worker);
       const ActivationRows x = step.gather(group, b->products_.open_input(input, worker), memory + inputs_at);
       const ActivationRows hidden(step.down().activation_form(), group.count, memory + hidden_at);
-      const HiddenColumns columns = step.hidden(group.expert);
-      const AdapterInput own(step.down_form, group.count, memory + adapter_down_at);
+      const HiddenColumns columns = step.hidden(group);
       const bool adapted = step.of.has_adapters();
       HiddenAdapters adapters;
       if (adapted) {
         phases.shrink_up(step, input.source, group, i, memory + adapter_up_at, b->workers_.normed_row(worker));
-        adapters = phases.hidden_adapters(i, own);
+        adapters = phases.hidden_adapters(i, {step.down_form, group.count, memory + adapter_down_at});
       }
       columns.compute(b->kernels_, 0, columns.panels(), x, hidden, reinterpret_cast<float*>(memory + chunk_at),
                       adapted ? &adapters : nullptr);
-      hidden.finish_rows(b->kernels_, 0, group.count);
-      const PackedLinear& down = step.down();
+    };
+    const auto down = [=, phases = *this, b = &backend](const Group& group, std::int64_t i, int worker) {
+      std::byte* memory = b->workers_.of(worker);
+      const ActivationRows hidden(step.down().activation_form(), group.count, memory + hidden_at);
+      const AdapterInput own(step.down_form, group.count, memory + adapter_down_at);
+      if (step.shared.data != nullptr) {
+        step.store_shared(b->kernels_, group, hidden, own, phases.adapters_of_down(step, i));
+      } else {
+        hidden.finish_rows(b->kernels_, 0, group.count);
+      }
+      const PackedLinear& weight = step.down();
       const float* bias = step.down_bias(group.expert);
       float* out = b->hidden_.as<float>() + group.first * width;
-      down.multiply(0, down.panels(), {hidden, bias, false, out, width, group.expert});
-      if (!adapted) return;
+      weight.multiply(0, weight.panels(), {hidden, bias, false, out, width, group.expert});
+      if (!step.of.has_adapters()) return;
       b->expert_down_.shrink(b->kernels_, i, own);
-      b->expert_down_.outputs(i).apply(b->kernels_, {0, down.panels(), 0, bias, out, width});
-    });
+      b->expert_down_.outputs(i).apply(b->kernels_, {0, weight.panels(), 0, bias, out, width});
+    };
+    if (step.shared.data != nullptr) {
+      add_blocks(blocks, up);
+      backend.ranks_->record(*backend.program_, step.of.hidden, step.shared);
+      add_blocks(blocks, down);
+    } else {
+      add_blocks(blocks, [=](const Group& group, std::int64_t i, int worker) {
+        up(group, i, worker);
+        down(group, i, worker);
+      });
+    }
     backend.program_->add_split(step.rows, 1, [=, b = &backend](std::int64_t begin, std::int64_t end, int worker) {
       const auto output = [&](std::int64_t place) { return b->hidden_.as<float>() + place * width; };
       for (std::int64_t t = begin; t < end; ++t) {
@@ -215,7 +247,13 @@ struct CpuBackend::ExpertPhases {
       });
     }
     hidden_columns(step, input, groups, inputs_at, chunk_at);
-    if (step.down().activation_form().waits_for_rows()) {
+    if (step.shared.data != nullptr) {
+      backend.ranks_->record(*backend.program_, step.of.hidden, step.shared);
+      add_groups(groups, [=, phases = *this, b = &backend](const Group& group, std::int64_t i, int) {
+        step.store_shared(b->kernels_, group, step.hidden_rows(group, b->hidden_.data()),
+                          step.adapter_hidden(group, b->adapter_hidden_.data()), phases.adapters_of_down(step, i));
+      });
+    } else if (step.down().activation_form().waits_for_rows()) {
       add_groups(groups, [=, b = &backend](const Group& group, std::int64_t, int) {
         step.hidden_rows(group, b->hidden_.data()).finish_rows(b->kernels_, 0, group.count);
       });
@@ -228,7 +266,19 @@ struct CpuBackend::ExpertPhases {
     down_columns(step, pairs, chunk_at);
   }
 
-  // A task for each group: visit(group, its number, worker).
+  std::span<const AdapterRows> adapters_of_down(const ExpertStep& step, std::int64_t i) const noexcept {
+    return step.of.has_adapters() ? backend.expert_down_.rows(i) : std::span<const AdapterRows>();
+  }
+  // A task for each block: visit(group, its number, worker).
+  template <typename Visit>
+  void add_blocks(std::int64_t blocks, const Visit& visit) {
+    backend.program_->add_tasks(blocks, [visit, b = &backend](std::int64_t i, int worker) {
+      if (i < std::ssize(b->expert_plan_.blocks())) {
+        visit(b->expert_plan_.blocks()[static_cast<std::size_t>(i)], i, worker);
+      }
+    });
+  }
+  // The same for each group.
   template <typename Visit>
   void add_groups(std::int64_t groups, const Visit& visit) {
     backend.program_->add_tasks(groups, [visit, b = &backend](std::int64_t i, int worker) {
@@ -240,14 +290,14 @@ struct CpuBackend::ExpertPhases {
 
   void hidden_columns(const ExpertStep& step, const Products::SharedInput& input, std::int64_t groups,
                       std::size_t inputs_at, std::size_t chunk_at) {
-    const std::int64_t panels = (step.hidden(0).panels() + kColumnGrain - 1) / kColumnGrain * kColumnGrain;
+    const std::int64_t panels = (step.hidden({}).panels() + kColumnGrain - 1) / kColumnGrain * kColumnGrain;
     const auto visit = [=, phases = *this, b = &backend](std::int64_t begin, std::int64_t end, int worker) {
       std::byte* memory = b->workers_.of(worker);
       for (std::int64_t at = begin; at < end; at = (at / panels + 1) * panels) {
         if (at / panels >= std::ssize(b->expert_plan_.groups())) return;
         const Group& group = b->expert_plan_.groups()[static_cast<std::size_t>(at / panels)];
         const ActivationRows x = step.gather(group, b->products_.open_input(input, worker), memory + inputs_at);
-        const HiddenColumns columns = step.hidden(group.expert);
+        const HiddenColumns columns = step.hidden(group);
         const std::int64_t last = std::min(columns.panels(), at % panels + end - at);
         const bool adapted = step.of.has_adapters();
         HiddenAdapters adapters;
@@ -287,18 +337,32 @@ struct CpuBackend::ExpertPhases {
   }
 };
 
+// Where ranks have some of the hidden columns each, all of them are put together in between.
+void CpuBackend::share_hidden(ExpertStep& step) {
+  const std::int64_t width = step.down().k();
+  step.own_width = width;
+  const std::span<const std::int64_t> borders = step.of.hidden.borders;
+  if (ranks_ == nullptr || borders.empty()) return;
+  const std::int64_t pairs = step.rows * step.chosen;
+  shared_hidden_.reserve(static_cast<std::size_t>(pairs * width) * sizeof(float));
+  step.shared = TensorView(shared_hidden_.data(), DType::kF32, {pairs, width});
+  step.own_first = borders[static_cast<std::size_t>(rank())];
+  step.own_width = borders[static_cast<std::size_t>(rank()) + 1] - step.own_first;
+}
+
 void CpuBackend::experts(const Experts& of_device, DeviceView from, DeviceView routes_at, DeviceView to) {
   const TensorView x = on_host(from), routes = on_host(routes_at);
-  const ExpertStep step{.of = on_host(of_device),
-                        .routes = routes,
-                        .out = on_host(to),
-                        .rows = x.rows(),
-                        .chosen = routes.cols() / 2,
-                        .plan = &expert_plan_,
-                        .up_form = input_form(of_device.up_adapters),
-                        .down_form = input_form(of_device.down_adapters)};
+  ExpertStep step{.of = on_host(of_device),
+                  .routes = routes,
+                  .out = on_host(to),
+                  .rows = x.rows(),
+                  .chosen = routes.cols() / 2,
+                  .plan = &expert_plan_,
+                  .up_form = input_form(of_device.up_adapters),
+                  .down_form = input_form(of_device.down_adapters)};
+  share_hidden(step);
   const PackedLinear &up = step.up(), &down = step.down();
-  DCHECK(x.cols() == up.k() && up.n() == (step.of.gated ? 2 : 1) * down.k() && down.n() == step.out.cols());
+  DCHECK(x.cols() == up.k() && up.n() == (step.of.gated ? 2 : 1) * step.own_width && down.n() == step.out.cols());
   DCHECK(up.experts() == down.experts() && step.out.rows() == step.rows);
   if (step.rows == 0) return;
   const std::int64_t block = expert_block(step.rows, step.chosen, threads());

@@ -47,16 +47,18 @@ void CpuBackend::gather(const Linear& weight, std::span<const std::int32_t> ids,
   if (scratch > 0) workers_.reserve(WorkerMemory::row_bytes(scratch));
   program_->add_split(
       static_cast<std::int64_t>(ids.size()), 1,
-      [=, this, packed = &weight, accumulate = options.accumulate, adapters = options.adapters](
-          std::int64_t begin, std::int64_t end, int worker) {
+      [=, this, packed = &weight, rows = weight.n() * weight.experts(), first_row = options.first_row,
+       accumulate = options.accumulate, adapters = options.adapters](std::int64_t begin, std::int64_t end, int worker) {
         for (std::int64_t t = begin; t < end; ++t) {
-          const std::int32_t id = ids[static_cast<std::size_t>(t)];
+          const std::int64_t id = ids[static_cast<std::size_t>(t)] - first_row;
+          if (id < 0 || id >= rows) continue;
           float* memory = workers_.normed_row(worker);
           packed->unpack_row(id, accumulate ? memory : out.row(t));
           if (accumulate) kernels_.add(memory, out.cols(), 1.0f, out.row(t));
           for (const AdapterRows& adapter : adapters) {
             if (t < adapter.first_row || t >= adapter.first_row + adapter.n_rows) continue;
-            static_cast<const PackedRowDelta*>(adapter.weights)->add(kernels_, id, adapter.scale, memory, out.row(t));
+            static_cast<const PackedRowDelta*>(adapter.weights)
+                ->add(kernels_, ids[static_cast<std::size_t>(t)], adapter.scale, memory, out.row(t));
           }
         }
       });
@@ -195,15 +197,8 @@ void CpuBackend::store_rows(DeviceView from, std::span<const std::int64_t> rows,
   });
 }
 
-// One rank: its columns are all there are.
-void CpuBackend::all_gather(DeviceView own, DeviceView all) {
-  if (own.data == all.data) return;
-  const TensorView x = on_host(own), out = on_host(all);
-  DCHECK(x.cols() == out.cols());
-  program_->add_split(x.rows(), 1, [=](std::int64_t begin, std::int64_t end, int) {
-    const auto bytes = static_cast<std::size_t>(x.cols()) * sizeof(float);
-    for (std::int64_t t = begin; t < end; ++t) std::memcpy(out.row(t), x.row(t), bytes);
-  });
+void CpuBackend::exchange(const ExchangeArgs& args, DeviceView x) {
+  if (ranks_ != nullptr) ranks_->record(*program_, args, on_host(x));
 }
 
 }  // namespace millrace::backend::cpu

@@ -75,9 +75,14 @@ void HiddenColumns::compute(const KernelSet& kernels, std::int64_t first, std::i
       } else {
         kernels.activate(activation, parameters, values, nullptr, columns, values);
       }
-      hidden.put(kernels, r, column, values, columns);
+      if (plain.data != nullptr) {
+        std::copy_n(values, columns, plain.row(r) + column);
+      } else {
+        hidden.put(kernels, r, column, values, columns);
+      }
     }
-    if (adapters != nullptr) put_rows(kernels, *adapters, rows, column, columns, chunk, stride);
+    if (adapters != nullptr && plain.data == nullptr)
+      put_rows(kernels, *adapters, rows, column, columns, chunk, stride);
   }
 }
 

@@ -30,6 +30,7 @@ struct HiddenColumns {
   bool gated = true;
   Activation activation = Activation::kSilu;
   ActivationParameters parameters = {};
+  TensorView plain = {};  // [rows, width] f32, which get the values instead of `hidden`; without data: they do not
 
   std::int64_t panels() const noexcept { return (width + kPanelRows - 1) / kPanelRows; }
   // Panels [first, last) for all rows of x, into `hidden`, whose rows are to be finished if they wait for that; `first`

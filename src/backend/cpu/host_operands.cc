@@ -18,11 +18,21 @@ HostKvPages on_host(const KvPages& pages) noexcept {
   return host;
 }
 
+namespace {
+
+HeadGroups whole(HeadGroups groups, std::int64_t heads, const KvPages& pages) noexcept {
+  if (groups.size == 0) groups.size = heads / pages.format.kv_heads;
+  return groups;
+}
+
+}  // namespace
+
 HostAttendArgs on_host(const AttendArgs& args) {
   return {.q = on_host(args.q),
           .sequences = args.sequences,
           .kv = on_host(args.kv),
           .heads = args.heads,
+          .groups = whole(args.groups, args.heads, args.kv),
           .scale = args.scale,
           .window = args.window,
           .chunk = args.chunk,
@@ -39,6 +49,7 @@ HostAttentionInputs on_host(const AttentionInputs& inputs) noexcept {
           .q_norm = on_host(inputs.q_norm),
           .k_norm = on_host(inputs.k_norm),
           .heads = inputs.heads,
+          .groups = whole(inputs.groups, inputs.heads, inputs.kv),
           .cos_sin = pointer(inputs.cos_sin.data),
           .rotated = inputs.cos_sin.data ? inputs.cos_sin.cols() : 0,
           .query_scale = on_host(inputs.query_scale),
@@ -70,6 +81,7 @@ HostExperts on_host(const Experts& experts) noexcept {
           .down_bias = pointer(experts.down_bias),
           .scale_inputs = experts.scale_inputs,
           .accumulate = experts.accumulate,
+          .hidden = experts.hidden,
           .census = pointer<std::uint32_t>(experts.census),
           .up_adapters = experts.up_adapters,
           .down_adapters = experts.down_adapters};

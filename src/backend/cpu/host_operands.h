@@ -48,6 +48,7 @@ struct HostAttendArgs {
   std::span<const SequenceRows> sequences;
   HostKvPages kv;
   std::int64_t heads = 0;
+  HeadGroups groups;
   float scale = 1.0f;
   std::int64_t window = 0, chunk = 0;
   float softcap = 0.0f;
@@ -69,6 +70,7 @@ struct HostAttentionInputs {
   float clip = 0.0f;
   HostHeadNorm q_norm, k_norm;
   std::int64_t heads = 0;
+  HeadGroups groups;
   const float* cos_sin = nullptr;  // rows of `rotated` values
   std::int64_t rotated = 0;
   TensorView query_scale;
@@ -100,6 +102,7 @@ struct HostExperts {
   const Linear* down = nullptr;
   const float* down_bias = nullptr;
   bool scale_inputs = false, accumulate = true;
+  ExchangeArgs hidden = {};
   std::uint32_t* census = nullptr;
   std::span<const AdapterRows> up_adapters = {}, down_adapters = {};
 

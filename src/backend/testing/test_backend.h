@@ -17,8 +17,10 @@ inline bool test_memory_is_locked() {
 }
 
 // The CPU backend for tests, in a LockedBackend if test_memory_is_locked(). `isa` "" = the best. Throws LoadError.
-inline std::unique_ptr<Backend> make_test_backend(int threads, const std::string& isa = "") {
-  auto made = cpu::make_cpu_backend({.threads = threads, .isa = isa}).or_throw();
+// `group`: of the ranks that it is one of.
+inline std::unique_ptr<Backend> make_test_backend(int threads, const std::string& isa = "",
+                                                  std::shared_ptr<comm::Communicator> group = nullptr) {
+  auto made = cpu::make_cpu_backend({.threads = threads, .isa = isa, .communicator = std::move(group)}).or_throw();
   if (!test_memory_is_locked()) return made;
   return std::make_unique<LockedBackend>(std::move(made));
 }

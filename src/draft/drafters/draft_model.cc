@@ -111,7 +111,7 @@ Result<std::unique_ptr<Drafter>> make(const DrafterOptions& options) try {
     return make_error(ErrorCode::kInvalidArgument, "spec-model",
                       "the draft model has a vocabulary of {} tokens, the model one of {}", own, targets);
   }
-  auto store = kv::KvStore::create(*place.backend, options.model->kv_groups(place.form), place.pages);
+  auto store = options.model->make_store(place.form, place.pages);
   if (!store) return store.error();
   return std::unique_ptr<Drafter>(
       std::make_unique<DraftModel>(place, options.model, options.model_key, *std::move(store)));

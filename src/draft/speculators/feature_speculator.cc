@@ -37,6 +37,7 @@ void FeatureSpeculator::load(const checkpoint::Checkpoint& checkpoint, const Dra
     throw_load_error(ErrorCode::kInvalidArgument, "spec-model", "{}: hidden_size is {}; the model's is {}",
                      checkpoint.path, width, target.hidden_size);
   }
+  place.target->hold_vocabulary(*place.checkpoint);
   WeightLoader loader(checkpoint, m);
   const auto linear = [&](const std::string& name, std::int64_t rows, std::int64_t cols) {
     return backend_.make_linear({loader.linear(name + ".weight", rows, cols)}, place.precision);

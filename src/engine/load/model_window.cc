@@ -9,7 +9,7 @@ ModelWindow::ModelWindow(const ScoredModel& scored, std::int64_t tokens)
       pages_(static_cast<std::int32_t>((tokens + groups_.block_tokens - 1) / groups_.block_tokens)),
       pool_(pages_),
       table_(pool_, groups_.block_tokens),
-      store_(kv::KvStore::create(scored.backend, groups_, pages_).or_throw()) {
+      store_(scored.transformer.make_store(scored.pages, pages_).or_throw()) {
   table_.reserve(tokens);
 }
 

@@ -13,6 +13,7 @@
 #include "engine/local_executor.h"
 #include "kv/disk_tier.h"
 #include "model/make_spec.h"
+#include "model/testing/test_ranks.h"
 #include "text/testing/vocabularies.h"
 
 namespace millrace::engine {
@@ -39,14 +40,19 @@ class EngineTest : public testing::Test {
   static std::int64_t longest(const model::ModelSpec& spec) {
     return spec.positions == model::PositionKind::kNone ? 512 : std::min<std::int64_t>(512, spec.context_length);
   }
+  // Without a backend it is one of the model's ranks, if tests have several (TestRanks).
   // `change` is made to the spec that the checkpoint's configuration gives.
-  explicit EngineTest(const std::string& model = kModel,
-                      std::unique_ptr<backend::Backend> backend = backend::make_test_backend(2),
+  explicit EngineTest(const std::string& model = kModel, std::unique_ptr<backend::Backend> backend = nullptr,
                       const std::function<model::ModelSpec(model::ModelSpec)>& change = std::identity())
       : checkpoint_(checkpoint::open_checkpoint(Env::system(), model).or_throw()),
-        backend_(std::move(backend)),
+        ranks_(backend != nullptr ? nullptr
+                                  : std::make_unique<model::TestRanks>(
+                                        model, longest(model::make_spec(*checkpoint_).or_throw()), change)),
+        backend_(backend != nullptr ? std::move(backend) : backend::make_test_backend(2, "", ranks_->group())),
         transformer_(*checkpoint_, change(model::make_spec(*checkpoint_).or_throw()), *backend_,
-                     {.max_length = longest(model::make_spec(*checkpoint_).or_throw())}),
+                     {.max_length = longest(model::make_spec(*checkpoint_).or_throw()),
+                      .shards = ranks_ == nullptr ? nullptr : ranks_->shards(),
+                      .leader = ranks_ == nullptr ? nullptr : ranks_->leader(*backend_)}),
         tokenizer_(text::load_gguf_tokenizer(text::small_byte_level_vocabulary("gpt2")).or_throw()) {}
 
   std::unique_ptr<Engine> make(std::int64_t budget = 512, std::int64_t kv_tokens = 4096,
@@ -144,6 +150,7 @@ class EngineTest : public testing::Test {
   }
 
   std::unique_ptr<checkpoint::Checkpoint> checkpoint_;
+  std::unique_ptr<model::TestRanks> ranks_;
   std::unique_ptr<backend::Backend> backend_;
   model::Transformer transformer_;
   std::shared_ptr<const text::Tokenizer> tokenizer_;

@@ -74,6 +74,7 @@ std::vector<BlockWeight> qkv_weights(const AttentionParams& a, const ModelSpec& 
   weights[0].axis_rows = weights[1].axis_rows = a.head_dim;
   weights[2].axis_rows = a.value_head_dim();
   weights[1].axis_group = weights[2].axis_group = a.heads / std::max<std::int64_t>(1, a.kv_heads);
+  for (BlockWeight& weight : weights) weight.every_rank = a.q_k_norm && a.q_k_norm->over_row;
   if (a.rotary_pairs && a.rope >= 0) {
     for (int part = 0; part < 2; ++part) {
       weights[static_cast<std::size_t>(part)].rotated_head = a.head_dim;
@@ -121,6 +122,12 @@ BlockWeight head_norm_weight(const AttentionParams& a, const ModelSpec& spec, bo
   BlockWeight weight = norm_weight(of_queries ? "attn_q_norm" : "attn_k_norm",
                                    of_queries ? a.names.q_norm : a.names.k_norm, rows, a.q_k_norm->norm);
   weight.head_rows = a.head_dim;
+  if (a.q_k_norm->own_weights) {
+    weight.axis = of_queries ? RowAxis::kQueryHeads : RowAxis::kKeyHeads;
+    weight.axis_rows = a.head_dim;
+    weight.axis_group = a.heads / std::max<std::int64_t>(1, a.kv_heads);
+    weight.every_rank = a.q_k_norm->over_row;
+  }
   if (a.rotary_pairs && a.rope >= 0) {
     weight.rotated_head = a.head_dim;
     weight.rotated = rotated_dims(a, spec);
@@ -154,21 +161,57 @@ std::string kv_scale_name(const std::string& projection, std::string_view part, 
   return has(within) ? within : has(beside) ? beside : std::string();
 }
 
+// The outputs of the query heads, `width` values each.
+BlockWeight of_query_heads(const AttentionParams& a, std::int64_t width) {
+  return {.role = "", .name = "", .rows = a.heads * width, .axis = RowAxis::kQueryHeads, .axis_rows = width};
+}
+
+// What a rank has of the heads of a layer.
+struct OwnHeads {
+  std::int64_t first = 0, heads = 0;  // query heads whose attention it computes
+  std::int64_t projected = 0;         // query heads that it projects, `skipped` of them in front of these
+  std::int64_t skipped = 0;
+  std::int64_t before = 0;  // query heads of its first key head, before those that it projects
+  std::int64_t group = 0;   // query heads of a whole group
+  std::int64_t kv_heads = 0;
+};
+
+OwnHeads own_heads(const AttentionParams& a, std::span<const BlockWeight> qkv, const BlockLoader& loader) {
+  const RowRange attended = loader.rows(of_query_heads(a, 1)), queries = loader.rows(qkv[0]),
+                 keys = loader.rows(qkv[1]);
+  const std::int64_t group = a.heads / a.kv_heads, first_query = queries.first / a.head_dim;
+  return {.first = attended.first,
+          .heads = attended.size(),
+          .projected = queries.size() / a.head_dim,
+          .skipped = attended.first - first_query,
+          .before = first_query - keys.first / a.head_dim * group,
+          .group = group,
+          .kv_heads = keys.size() / a.head_dim};
+}
+
 class Attention final : public Block {
  public:
   Attention(const AttentionParams& params, BlockLoader& loader)
       : params_(params), norm_(loader.norm(params.names.norm, params.norm, input_width(params, loader.spec()))) {
     const ModelSpec& spec = loader.spec();
     const auto has = [&](const std::string& pattern) { return loader.has(pattern); };
-    qkv_ = loader.product(qkv_weights(params_, spec, has));
+    const std::vector<BlockWeight> qkv = qkv_weights(params_, spec, has);
+    qkv_ = loader.product(qkv);
+    own_ = own_heads(params_, qkv, loader);
+    attended_ = loader.columns(of_query_heads(params_, params_.value_head_dim()));
+    output_ = loader.columns(o_weight(params_, spec));
     if (params_.gate != OutputGate::kNone) gate_ = loader.product(gate_weight(params_, spec));
     sub_norm_ = loader.norm(params_.names.sub_norm, params_.sub_norm, params_.output_size());
     o_ = loader.product(o_weight(params_, spec));
-    if (params_.sinks) sinks_ = loader.backend().make_vector(loader.values(params_.names.sinks, params_.heads));
+    const auto of_own_heads = [&](const std::vector<float>& all) {
+      return loader.backend().make_vector(
+          std::span(all).subspan(static_cast<std::size_t>(own_.first), static_cast<std::size_t>(own_.heads)));
+    };
+    if (params_.sinks) sinks_ = of_own_heads(loader.values(params_.names.sinks, params_.heads));
     const auto scale = [&](const std::string& tensor) { return tensor.empty() ? 0.0f : loader.values(tensor, 1)[0]; };
     key_scale_ = scale(kv_scale_name(params_.names.k, "k", has));
     value_scale_ = scale(kv_scale_name(params_.names.v, "v", has));
-    if (params_.alibi != 0.0f) slopes_ = loader.backend().make_vector(alibi_slopes(params_));
+    if (params_.alibi != 0.0f) slopes_ = of_own_heads(alibi_slopes(params_));
     if (!params_.q_k_norm) return;
     q_norm_ =
         loader.head_norm(params_.q_k_norm->norm, head_norm_weight(params_, spec, true), params_.q_k_norm->query_factor);
@@ -181,13 +224,15 @@ class Attention final : public Block {
     pages.format.key_scale = key_scale_;
     pages.format.value_scale = value_scale_;
     RowSpace space = rows.space;
-    const backend::DeviceView qkv = space.take(a.qkv_size()), attended = space.take(a.output_size());
+    const backend::DeviceView qkv = space.take(qkv_.weight->n()), all_attended = space.take(a.output_size());
+    const backend::DeviceView attended = attended_.own(all_attended);
     const backend::DeviceView& x = a.input_width > 0 ? rows.input : rows.residual;
     project(backend, rows, pages, x, qkv);
-    backend.attend({.q = qkv.columns(0, a.q_size()),
+    backend.attend({.q = qkv.columns(own_.skipped * a.head_dim, own_.heads * a.head_dim),
                     .sequences = rows.sequences,
                     .kv = pages,
-                    .heads = a.heads,
+                    .heads = own_.heads,
+                    .groups = {.size = own_.group, .skipped = own_.before + own_.skipped},
                     .scale = a.scale,
                     .window = a.window,
                     .chunk = a.chunk,
@@ -197,18 +242,20 @@ class Attention final : public Block {
                    attended);
     if (a.value_scale != 1.0f) backend.scale({.factor = a.value_scale}, attended);
     if (a.gate != OutputGate::kNone) {
-      const backend::DeviceView gate = space.take(a.gate_size());
+      const backend::DeviceView gate = space.take(gate_.weight->n());
       backend.linear(*gate_.weight,
                      {.norm = norm_.view(), .bias = gate_.bias.address(), .adapters = rows.adapters_of(gate_)}, x,
                      gate);
       backend.gate(a.gate_function, gate, attended);
     }
+    attended_.exchange(backend, all_attended);
     backend.linear(*o_.weight,
                    {.norm = sub_norm_.view(),
                     .bias = o_.bias.address(),
                     .accumulate = rows.accumulate,
                     .adapters = rows.adapters_of(o_)},
-                   attended, rows.output);
+                   all_attended, output_.own(rows.output));
+    output_.exchange(backend, rows.output);
   }
 
   std::vector<const Product*> products() const override {
@@ -225,7 +272,8 @@ class Attention final : public Block {
     inputs.norm = norm_.view();
     inputs.qkv = qkv_.weight.get();
     inputs.bias = qkv_.bias.address();
-    inputs.heads = a.heads;
+    inputs.heads = own_.projected;
+    inputs.groups = {.size = own_.group, .skipped = own_.before};
     inputs.clip = a.clip;
     if (a.q_k_norm) {
       inputs.q_norm = head_norm(q_norm_);
@@ -249,6 +297,8 @@ class Attention final : public Block {
   AttentionParams params_;
   NormWeights norm_, q_norm_, k_norm_, sub_norm_;
   Product qkv_, gate_, o_;
+  OwnHeads own_;
+  RankColumns attended_, output_;  // of the heads' outputs, and of the block's
   backend::DeviceVector sinks_, slopes_;
   float key_scale_ = 0.0f, value_scale_ = 0.0f;  // 0: the checkpoint has none
 };

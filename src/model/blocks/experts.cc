@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "model/block_loader.h"
+#include "model/feed_forward.h"
 
 namespace millrace::model {
 
@@ -150,10 +151,16 @@ class Experts final : public Block {
     router_ = loader.product(router_weight(params, spec, has));
     const std::string& bias = params.names.choice_bias;
     if (!bias.empty()) choice_bias_ = loader.backend().make_vector(loader.values(bias, params.routing.experts));
-    up_ = loader.experts(expert_ups(params, spec, has));
-    down_ = loader.experts(std::vector{expert_down(params, spec, has)});
+    const std::vector<BlockWeight> ups = expert_ups(params, spec, has);
+    const BlockWeight down = expert_down(params, spec, has);
+    up_ = loader.experts(ups);
+    down_ = loader.experts(std::span(&down, 1));
+    columns_ = {.hidden = loader.columns(ups.front()), .output = loader.columns(down)};
     if (params.shared_width == 0) return;
-    shared_ = loader.chain(shared_ups(params, spec, has), shared_down(params, spec));
+    const std::vector<BlockWeight> of_shared = shared_ups(params, spec, has);
+    shared_ = loader.chain(of_shared, shared_down(params, spec));
+    shared_columns_ = {.hidden = loader.columns(of_shared.front()),
+                       .output = loader.columns(shared_down(params, spec))};
     if (!params.names.shared_factor.empty()) factor_ = loader.product(shared_factor(params, spec));
   }
 
@@ -177,10 +184,12 @@ class Experts final : public Block {
                      .down_bias = down_.bias.address(),
                      .scale_inputs = params_.scale_inputs,
                      .accumulate = rows.accumulate,
+                     .hidden = columns_.hidden.exchanged(),
                      .census = census_.address(),
                      .up_adapters = rows.adapters_of(up_),
                      .down_adapters = rows.adapters_of(down_)},
-                    x, routes, rows.output);
+                    x, routes, columns_.output.own(rows.output));
+    columns_.output.exchange(backend, rows.output);
     if (params_.shared_width > 0) run_shared(backend, x, rows, space);
   }
 
@@ -225,11 +234,11 @@ class Experts final : public Block {
                      .down_bias = shared_.down.bias.address(),
                      .up_adapters = rows.adapters_of(shared_.up),
                      .down_adapters = rows.adapters_of(shared_.down)};
-    if (!factor_.weight) return backend.mlp(mlp, x, out);
+    if (!factor_.weight) return run_feed_forward(backend, mlp, std::nullopt, shared_columns_, space, x, out);
     mlp.accumulate = false;
     const DeviceView factor = space.take(1), shared = space.take(out.cols());
     backend.linear(*factor_.weight, {.bias = factor_.bias.address(), .adapters = rows.adapters_of(factor_)}, x, factor);
-    backend.mlp(mlp, x, shared);
+    run_feed_forward(backend, mlp, std::nullopt, shared_columns_, space, x, shared);
     backend.gate(backend::GateFunction::kSigmoid, factor, shared);
     backend.add({}, shared, out);
   }
@@ -239,6 +248,7 @@ class Experts final : public Block {
   Product router_, up_, down_;                  // up: gate and up stacked when gated
   backend::DeviceVector choice_bias_, census_;  // census_: [experts] u32
   mutable std::vector<std::uint32_t> counts_;   // of count_experts()
+  FeedForwardColumns columns_, shared_columns_;
   BlockLoader::Chain shared_;
   Product factor_;
 };
@@ -293,6 +303,7 @@ BlockWorkspace experts_workspace(const BlockSpec& block, const ModelSpec& spec) 
                         .routed = e.routing.chosen};
   if (!e.names.norm.empty()) needed.columns.push_back(spec.hidden_size);
   if (!e.names.shared_factor.empty()) needed.columns.insert(needed.columns.end(), {1, spec.hidden_size});
+  needed.columns_of_ranks = {(e.gated ? 2 : 1) * e.shared_width, e.shared_width};
   return needed;
 }
 

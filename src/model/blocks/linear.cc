@@ -16,17 +16,19 @@ class LinearBlock final : public Block {
   LinearBlock(const LinearParams& params, BlockLoader& loader)
       : norm_(loader.norm(params.norm_name, params.norm, params.size)),
         product_(loader.product(linear_weight(params))),
+        columns_(loader.columns(linear_weight(params))),
         activation_(params.activation) {}
 
   void run(backend::Backend& backend, const BlockRows& rows, const backend::KvPages&) const override {
     RowSpace space = rows.space;
-    const backend::DeviceView product = activation_ ? space.take(product_.weight->n()) : rows.output;
+    const backend::DeviceView product = activation_ ? space.take(rows.output.cols()) : rows.output;
     backend.linear(*product_.weight,
                    {.norm = norm_.view(),
                     .bias = product_.bias.address(),
                     .accumulate = rows.accumulate,
                     .adapters = rows.adapters_of(product_)},
-                   rows.residual, product);
+                   rows.residual, columns_.own(product));
+    columns_.exchange(backend, product);
     if (activation_) backend.activate({.activation = *activation_, .gated = false}, product, rows.output);
   }
   std::vector<const Product*> products() const override { return {&product_}; }
@@ -34,6 +36,7 @@ class LinearBlock final : public Block {
  private:
   NormWeights norm_;
   Product product_;
+  RankColumns columns_;
   std::optional<backend::Activation> activation_;
 };
 

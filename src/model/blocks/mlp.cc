@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "model/block_loader.h"
+#include "model/feed_forward.h"
 
 namespace millrace::model {
 
@@ -83,49 +84,37 @@ class Mlp final : public Block {
         norm_(loader.norm(params.names.norm, params.norm, loader.spec().hidden_size)),
         sub_norm_(loader.norm(params.names.sub_norm, params.sub_norm, params.width)) {
     const auto has = [&](const std::string& pattern) { return loader.has(pattern); };
-    products_ = loader.chain(up_weights(params, loader.spec(), has), down_weight(params, loader.spec()));
+    const std::vector<BlockWeight> up = up_weights(params, loader.spec(), has);
+    const BlockWeight down = down_weight(params, loader.spec());
+    products_ = loader.chain(up, down);
+    columns_ = {.hidden = loader.columns(up.front()), .output = loader.columns(down)};
     if (!params.names.xielu.empty()) params_.parameters = read_xielu(params, loader);
   }
 
   void run(backend::Backend& backend, const BlockRows& rows, const backend::KvPages&) const override {
-    if (!sub_norm_.empty()) return run_in_parts(backend, rows);
-    backend.mlp({.norm = norm_.view(),
-                 .up = products_.up.weight.get(),
-                 .up_bias = products_.up.bias.address(),
-                 .gated = params_.gated,
-                 .activation = params_.activation,
-                 .parameters = params_.parameters,
-                 .down = products_.down.weight.get(),
-                 .down_bias = products_.down.bias.address(),
-                 .accumulate = rows.accumulate,
-                 .up_adapters = rows.adapters_of(products_.up),
-                 .down_adapters = rows.adapters_of(products_.down)},
-                rows.residual, rows.output);
+    const backend::Mlp mlp{.norm = norm_.view(),
+                           .up = products_.up.weight.get(),
+                           .up_bias = products_.up.bias.address(),
+                           .gated = params_.gated,
+                           .activation = params_.activation,
+                           .parameters = params_.parameters,
+                           .down = products_.down.weight.get(),
+                           .down_bias = products_.down.bias.address(),
+                           .accumulate = rows.accumulate,
+                           .up_adapters = rows.adapters_of(products_.up),
+                           .down_adapters = rows.adapters_of(products_.down)};
+    std::optional<backend::Norm> sub_norm;
+    if (!sub_norm_.empty()) sub_norm = sub_norm_.view();
+    run_feed_forward(backend, mlp, sub_norm, columns_, rows.space, rows.residual, rows.output);
   }
 
   std::vector<const Product*> products() const override { return {&products_.up, &products_.down}; }
 
  private:
-  void run_in_parts(backend::Backend& backend, const BlockRows& rows) const {
-    RowSpace space = rows.space;
-    const backend::DeviceView up = space.take(products_.up.weight->n()), hidden = space.take(params_.width);
-    backend.linear(
-        *products_.up.weight,
-        {.norm = norm_.view(), .bias = products_.up.bias.address(), .adapters = rows.adapters_of(products_.up)},
-        rows.residual, up);
-    backend.activate({.activation = params_.activation, .parameters = params_.parameters, .gated = params_.gated}, up,
-                     hidden);
-    backend.linear(*products_.down.weight,
-                   {.norm = sub_norm_.view(),
-                    .bias = products_.down.bias.address(),
-                    .accumulate = rows.accumulate,
-                    .adapters = rows.adapters_of(products_.down)},
-                   hidden, rows.output);
-  }
-
   MlpParams params_;
   NormWeights norm_, sub_norm_;
   BlockLoader::Chain products_;  // up: gate and up stacked when gated
+  FeedForwardColumns columns_;
 };
 
 Result<void> check(const BlockSpec& block, const ModelSpec&, const backend::Limits&) {
@@ -153,8 +142,10 @@ BlockWork work(const BlockSpec& block, const ModelSpec& spec) {
 
 BlockWorkspace workspace(const BlockSpec& block, const ModelSpec&) {
   const MlpParams& m = params_of(block);
-  if (m.names.sub_norm.empty()) return {.columns = {}, .ffn = computed_width(m)};
-  return {.columns = {(m.gated ? 2 : 1) * m.width, m.width}, .ffn = m.width};
+  const std::int64_t width = computed_width(m);
+  std::vector<std::int64_t> in_parts = {(m.gated ? 2 : 1) * width, width};
+  if (m.names.sub_norm.empty()) return {.columns_of_ranks = std::move(in_parts), .ffn = width};
+  return {.columns = std::move(in_parts), .ffn = width};
 }
 
 std::vector<BlockWeight> weights(const BlockSpec& block, const ModelSpec& spec, const HasTensor& has) {

@@ -11,6 +11,8 @@
 #include "kv/block_table.h"
 #include "kv/kv_store.h"
 #include "model/make_spec.h"
+#include "model/ranks/rank_follower.h"
+#include "model/ranks/rank_leader.h"
 #include "model/transformer.h"
 
 namespace millrace::model {
@@ -27,6 +29,8 @@ class TestRunner {
     std::int64_t max_length = 0;     // 0 = the model's
     bool rotates_by_length = false;  // each sequence as one of its own length, not of max_length
     LoadQuantization quantization = {};
+    std::shared_ptr<comm::Communicator> group = nullptr;  // of which this is rank 0; FollowingRank is the others
+    std::vector<double> shares = {};                      // of the ranks
   };
 
   // `change` may change the spec that the checkpoint's configuration gives. Throws LoadError.
@@ -36,11 +40,14 @@ class TestRunner {
   TestRunner(std::unique_ptr<checkpoint::Checkpoint> checkpoint, const Options& options,
              const std::function<ModelSpec(ModelSpec)>& change = std::identity())
       : checkpoint_(std::move(checkpoint)),
-        backend_(backend::make_test_backend(options.threads, options.isa)),
-        transformer_(
-            *checkpoint_, change(make_spec(*checkpoint_).or_throw()), *backend_,
-            {.precision = options.precision, .max_length = options.max_length, .quantization = options.quantization}),
-        store_(kv::KvStore::create(*backend_, transformer_.kv_groups({.encoding = options.kv}), kPages).or_throw()),
+        backend_(backend::make_test_backend(options.threads, options.isa, options.group)),
+        transformer_(*checkpoint_, change(make_spec(*checkpoint_).or_throw()), *backend_,
+                     {.precision = options.precision,
+                      .max_length = options.max_length,
+                      .quantization = options.quantization,
+                      .shards = shards_of(options, change(make_spec(*checkpoint_).or_throw())),
+                      .leader = leader_of(options, *backend_)}),
+        store_(transformer_.make_store({.encoding = options.kv}, kPages).or_throw()),
         rotates_by_length_(options.rotates_by_length) {}
 
   struct Chunk {
@@ -144,6 +151,12 @@ class TestRunner {
   const checkpoint::Checkpoint& checkpoint() const { return *checkpoint_; }
 
  private:
+  static std::shared_ptr<RankLeader> leader_of(const Options& options, backend::Backend& backend) {
+    return options.group == nullptr ? nullptr : std::make_shared<RankLeader>(options.group, backend);
+  }
+  static std::shared_ptr<const Shards> shards_of(const Options& options, const ModelSpec& spec) {
+    return options.group == nullptr ? nullptr : std::make_shared<Shards>(Shards::make(spec, options.shares).or_throw());
+  }
   static constexpr std::int32_t kPages = 256;
   std::unique_ptr<checkpoint::Checkpoint> checkpoint_;
   std::unique_ptr<backend::Backend> backend_;

@@ -311,6 +311,7 @@ class Store {
             .sequences = {},
             .kv = pages_of(),
             .heads = c.heads(),
+            .groups = {.size = c.shape.group},
             .scale = scale_of(c.shape),
             .window = c.shape.window,
             .chunk = c.shape.chunk,

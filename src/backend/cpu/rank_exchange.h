@@ -1,0 +1,44 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+
+#include "backend/cpu/host_operands.h"
+#include "backend/cpu/step_program.h"
+#include "comm/communicator.h"
+
+namespace millrace::backend::cpu {
+
+// Exchanges between the ranks of a group, as phases of the step's program: each rank puts what it has computed into
+// the group's memory, and takes what the others have put there. Large rows go in blocks. Two blocks are in the memory
+// by turns: when a rank puts one, all have said that they have taken the one before the last.
+class RankExchange {
+ public:
+  explicit RankExchange(std::shared_ptr<comm::Communicator> communicator);
+
+  int rank() const noexcept { return communicator_->rank(); }
+  int ranks() const noexcept { return communicator_->ranks(); }
+  // On the stream's thread. What `args` points to must stay until the program has run.
+  void record(StepProgram& program, const ExchangeArgs& args, const TensorView& x);
+  // Throws the LoadError of the first exchange that has failed. Those behind it did nothing.
+  void check();
+
+ private:
+  struct Block {
+    ExchangeArgs args;
+    TensorView x;
+    std::byte* memory;
+  };
+  void put(const Block& block, std::int64_t begin, std::int64_t end) const noexcept;
+  void meet() noexcept;
+  void take(const Block& block, std::int64_t begin, std::int64_t end) const noexcept;
+
+  std::shared_ptr<comm::Communicator> communicator_;
+  std::uint64_t recorded_ = 0;
+  std::atomic<bool> has_failed_{false};
+  Error failure_;  // if so
+};
+
+}  // namespace millrace::backend::cpu

@@ -1,0 +1,122 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "backend/kv_format.h"
+#include "base/byte_archive.h"
+#include "kv/page_device.h"
+#include "model/batch_input.h"
+
+namespace millrace::model {
+
+// What rank 0 says to the other ranks of a shared model, so that all of them do the same in the same order.
+
+// A step of the model over the pages of a store: a BatchInput that owns its pages.
+struct RankStep {
+  std::uint32_t store = 0;
+  std::vector<std::int32_t> tokens;
+  struct Sequence {
+    std::int64_t first_row = 0, n_rows = 0, first_position = 0;
+    std::vector<std::int32_t> pages, window_pages;
+  };
+  std::vector<Sequence> sequences;
+  std::vector<std::int64_t> rope_lengths, logit_rows, scored_rows, hidden_rows, layers;
+  bool has_windows = false;
+};
+
+// A store of that number, which no other one has.
+struct RankStore {
+  std::uint32_t store = 0;
+  std::string encoding, layout;
+  std::int64_t block_tokens = 0;
+  struct Exception {
+    std::int64_t first = 0, last = 0;
+    std::string encoding;
+  };
+  std::vector<Exception> exceptions;
+  std::int32_t pages = 0, window_pages = 0;
+};
+struct RankStoreEnd {
+  std::uint32_t store = 0;
+};
+
+struct RankPage {
+  std::uint32_t store = 0;
+  bool windowed = false;
+  kv::BlockId page = 0;
+};
+struct RankPageCopy {
+  RankPage from;
+  kv::BlockId to = 0;
+};
+struct RankPageRead {  // all ranks exchange what they have of it
+  RankPage page;
+};
+struct RankPageWrite {  // with what the others have of it, one rank's behind the other
+  RankPage page;
+  std::vector<std::byte> bytes;
+};
+
+struct RankStatistics {  // see outliers.h; where they end all ranks exchange what they counted
+  bool start = false;
+};
+struct RankInt8x2 {
+  std::vector<std::string> weights;
+};
+struct RankEnd {};  // there is nothing more to do
+
+using RankCommand = std::variant<RankStep, RankStore, RankStoreEnd, RankPageCopy, RankPageRead, RankPageWrite,
+                                 RankStatistics, RankInt8x2, RankEnd>;
+
+template <typename Archive>
+void visit_fields(Archive& archive, RankStep::Sequence& s) {
+  archive(s.first_row, s.n_rows, s.first_position, s.pages, s.window_pages);
+}
+template <typename Archive>
+void visit_fields(Archive& archive, RankStep& s) {
+  archive(s.store, s.tokens, s.sequences, s.rope_lengths, s.logit_rows, s.scored_rows, s.hidden_rows, s.layers,
+          s.has_windows);
+}
+template <typename Archive>
+void visit_fields(Archive& archive, RankStore::Exception& e) {
+  archive(e.first, e.last, e.encoding);
+}
+template <typename Archive>
+void visit_fields(Archive& archive, RankStore& s) {
+  archive(s.store, s.encoding, s.layout, s.block_tokens, s.exceptions, s.pages, s.window_pages);
+}
+template <typename Archive>
+void visit_fields(Archive& archive, RankStoreEnd& s) {
+  archive(s.store);
+}
+template <typename Archive>
+void visit_fields(Archive& archive, RankPage& p) {
+  archive(p.store, p.windowed, p.page);
+}
+template <typename Archive>
+void visit_fields(Archive& archive, RankPageCopy& c) {
+  archive(c.from, c.to);
+}
+template <typename Archive>
+void visit_fields(Archive& archive, RankPageRead& r) {
+  archive(r.page);
+}
+template <typename Archive>
+void visit_fields(Archive& archive, RankPageWrite& w) {
+  archive(w.page, w.bytes);
+}
+template <typename Archive>
+void visit_fields(Archive& archive, RankStatistics& s) {
+  archive(s.start);
+}
+template <typename Archive>
+void visit_fields(Archive& archive, RankInt8x2& i) {
+  archive(i.weights);
+}
+template <typename Archive>
+void visit_fields(Archive&, RankEnd&) {}
+
+}  // namespace millrace::model

@@ -1,0 +1,133 @@
+#include "model/ranks/rank_follower.h"
+
+#include <algorithm>
+#include <chrono>
+#include <numeric>
+
+#include "base/log.h"
+#include "model/ranks/rank_gather.h"
+#include "model/ranks/rank_leader.h"
+
+namespace millrace::model {
+namespace {
+
+constexpr std::chrono::hours kAnyTime{24 * 365 * 10};
+
+// Takes what rank 0 alone wants.
+class Nobody final : public LogitsConsumer {
+ public:
+  void take_logits(std::int64_t, const TensorView&) override {}
+  void take_hidden(std::int64_t, const TensorView&) override {}
+};
+
+[[noreturn]] void refuse(std::string_view what) {
+  throw_load_error(ErrorCode::kBadFile, "", "rank 0 sends a command that cannot be: {}", what);
+}
+
+}  // namespace
+
+void RankFollower::run() {
+  while (!ended_) {
+    const std::vector<std::byte> bytes = communicator_.receive(kAnyTime).or_throw();
+    RankCommand command;
+    ByteReader reader(bytes);
+    reader(command);
+    if (!reader.ok() || reader.left() > 0) refuse("its bytes end early or late");
+    std::visit([this](auto& of_kind) { follow(of_kind); }, command);
+  }
+}
+
+RankFollower::Store& RankFollower::store_of(std::uint32_t number) {
+  const auto at = stores_.find(number);
+  if (at == stores_.end() || at->second.store == nullptr) refuse(fmt::format("there is no store {}", number));
+  return at->second;
+}
+
+kv::KvStore& RankFollower::pages_of(const RankPage& page) {
+  kv::KvStore& store = *store_of(page.store).store;
+  kv::KvStore* pages = page.windowed ? store.windowed() : &store;
+  if (pages == nullptr || page.page < 0 || page.page >= pages->pages()) {
+    refuse(fmt::format("there is no page {}", page.page));
+  }
+  return *pages;
+}
+
+void RankFollower::follow(RankStep& step) {
+  Nobody nobody;
+  const kv::KvStore& store = *store_of(step.store).store;
+  BatchInput input{.tokens = std::move(step.tokens),
+                   .sequences = {},
+                   .window_pages = {},
+                   .rope_lengths = std::move(step.rope_lengths),
+                   .adapters = {},
+                   .logit_rows = std::move(step.logit_rows),
+                   .scored_rows = std::move(step.scored_rows),
+                   .hidden_rows = std::move(step.hidden_rows),
+                   .layers = std::move(step.layers),
+                   .sink = &nobody};
+  for (const RankStep::Sequence& rows : step.sequences) {
+    input.sequences.push_back({rows.first_row, rows.n_rows, rows.first_position, rows.pages});
+    if (step.has_windows) input.window_pages.emplace_back(rows.window_pages);
+  }
+  model_.forward(input, store);
+  for (const backend::KvOverflow& overflow : backend_.take_kv_overflows()) {
+    log::warn("rank {}: layer {} has a number {} that {} does not hold", communicator_.rank(), overflow.layer,
+              overflow.value, overflow.encoding);
+  }
+}
+
+void RankFollower::follow(const RankStore& command) {
+  Store& made = stores_[command.store];
+  made.encoding = command.encoding;
+  made.layout = command.layout;
+  backend::KvFormat format{.encoding = made.encoding, .block_tokens = command.block_tokens, .layout = made.layout};
+  auto exceptions = std::make_shared<std::vector<backend::KvException>>();
+  for (const RankStore::Exception& exception : command.exceptions) made.exceptions.push_back(exception.encoding);
+  for (std::size_t i = 0; i < command.exceptions.size(); ++i) {
+    exceptions->push_back({command.exceptions[i].first, command.exceptions[i].last, made.exceptions[i]});
+  }
+  if (!exceptions->empty()) format.exceptions = std::move(exceptions);
+  auto store = kv::KvStore::create(backend_, model_.kv_groups(format), command.pages, command.window_pages);
+  RankLeader::StoreBytes bytes;
+  if (store) {
+    made.store = std::make_unique<kv::KvStore>(*std::move(store));
+    bytes = {1, made.store->page_bytes(), made.store->windowed() ? made.store->windowed()->page_bytes() : 0};
+  } else {
+    log::warn("rank {}: {}", communicator_.rank(), store.error().message);
+  }
+  for (const RankLeader::StoreBytes& of_rank : gather_of_ranks(backend_, bytes)) {
+    made.page_bytes[0].push_back(of_rank.page);
+    made.page_bytes[1].push_back(of_rank.window_page);
+  }
+}
+
+void RankFollower::follow(const RankPageCopy& copy) {
+  kv::KvStore& store = pages_of(copy.from);
+  if (copy.to < 0 || copy.to >= store.pages()) refuse(fmt::format("there is no page {}", copy.to));
+  store.copy(copy.from.page, copy.to);
+}
+
+void RankFollower::follow(const RankPageRead& read) {
+  const kv::KvStore& store = pages_of(read.page);
+  std::vector<std::byte> own(store.page_bytes());
+  store.read(read.page.page, own);
+  gather_of_ranks(backend_, store_of(read.page.store).page_bytes[read.page.windowed], own, true);
+}
+
+void RankFollower::follow(const RankPageWrite& write) {
+  kv::KvStore& store = pages_of(write.page);
+  const std::vector<std::size_t>& sizes = store_of(write.page.store).page_bytes[write.page.windowed];
+  const std::size_t before = std::accumulate(sizes.begin() + 1, sizes.begin() + communicator_.rank(), std::size_t{0});
+  if (write.bytes.size() < before + store.page_bytes()) refuse("a page is too short");
+  store.write(write.page.page, std::span(write.bytes).subspan(before, store.page_bytes()));
+}
+
+void RankFollower::follow(const RankStatistics& statistics) {
+  if (statistics.start) {
+    model_.start_rounding_statistics();
+  } else {
+    model_.take_rounding_statistics();
+  }
+}
+
+}  // namespace millrace::model

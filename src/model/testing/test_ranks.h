@@ -1,0 +1,70 @@
+#pragma once
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "backend/testing/test_backend.h"
+#include "comm/transports/shm.h"
+#include "model/make_spec.h"
+#include "model/ranks/rank_follower.h"
+#include "model/ranks/rank_leader.h"
+
+namespace millrace::model {
+
+// For tests: the ranks behind rank 0 of a model, as threads of this process. As many in all as the environment variable
+// MILLRACE_TEST_RANKS says, no more than the model's query heads allow; 1 without it. Must outlive the model of rank 0,
+// whose leader ends them.
+class TestRanks {
+ public:
+  using Change = std::function<ModelSpec(ModelSpec)>;
+
+  TestRanks(const std::string& path, std::int64_t max_length, const Change& change) {
+    const char* asked = std::getenv("MILLRACE_TEST_RANKS");
+    int ranks = asked == nullptr ? 1 : std::atoi(asked);
+    const auto checkpoint = checkpoint::open_checkpoint(Env::system(), path).or_throw();
+    const ModelSpec spec = change(make_spec(*checkpoint).or_throw());
+    const auto shares = [&] { return std::vector<double>(static_cast<std::size_t>(ranks), 1.0); };
+    while (ranks > 1 && !Shards::make(spec, shares())) --ranks;
+    if (ranks <= 1) return;
+    shards_ = std::make_shared<Shards>(Shards::make(spec, shares()).or_throw());
+    const comm::ShmSegment segment = comm::ShmSegment::make(ranks, 1 << 22, 1 << 20).or_throw();
+    for (int rank = 1; rank < ranks; ++rank) {
+      threads_.emplace_back([=, this, descriptor = dup(segment.descriptor())] {
+        const std::shared_ptr<comm::Communicator> group =
+            comm::join_shm(descriptor, rank, std::chrono::seconds(60)).or_throw();
+        close(descriptor);
+        follow(path, max_length, change, group);
+      });
+    }
+    group_ = comm::join_shm(segment.descriptor(), 0, std::chrono::seconds(60)).or_throw();
+  }
+
+  std::shared_ptr<comm::Communicator> group() const { return group_; }  // of rank 0; null: it is the only one
+  std::shared_ptr<const Shards> shards() const { return shards_; }
+  std::shared_ptr<RankLeader> leader(backend::Backend& backend) const {
+    return group_ == nullptr ? nullptr : std::make_shared<RankLeader>(group_, backend);
+  }
+
+ private:
+  void follow(const std::string& path, std::int64_t max_length, const Change& change,
+              const std::shared_ptr<comm::Communicator>& group) const {
+    const auto checkpoint = checkpoint::open_checkpoint(Env::system(), path).or_throw();
+    const auto backend = backend::make_test_backend(1, "", group);
+    Transformer model(*checkpoint, change(make_spec(*checkpoint).or_throw()), *backend,
+                      {.max_length = max_length, .shards = shards_});
+    RankFollower(*group, *backend, model).run();
+  }
+
+  std::shared_ptr<const Shards> shards_;
+  std::shared_ptr<comm::Communicator> group_;
+  std::vector<std::jthread> threads_;
+};
+
+}  // namespace millrace::model
