@@ -1,6 +1,8 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
+#include <string_view>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -9,6 +11,7 @@
 #include "help_page.h"
 #include "old_flags.h"
 #include "printable.h"
+#include "runtime/rank_group.h"
 #include "screen/look.h"
 #include "usage_error.h"
 #include "version_text.h"
@@ -97,6 +100,12 @@ int run(const std::function<int()>& command) {
 // 4 out of memory, 130 interrupted.
 int main(int argc, char** argv) {
   using namespace millrace;
+  if (argc == 4 && std::string_view(argv[1]) == runtime::kFollowRank) {
+    return run([&] {
+      runtime::follow_rank(std::atoi(argv[2]), std::atoi(argv[3]));
+      return 0;
+    });
+  }
   CLI::App app("Run and serve large language models", "millrace");
   CommandLine line;
   declare(app, line);

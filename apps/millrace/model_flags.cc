@@ -44,8 +44,24 @@ void ModelFlags::declare_machine(CLI::App& app) {
 
 void ModelFlags::declare(CLI::App& app) {
   declare_machine(app);
+  declare_ranks(app);
   declare_cache(app);
   hub.declare(app);
+}
+
+void ModelFlags::declare_ranks(CLI::App& app) {
+  const OptionHeading heading(app, "Parallelism");
+  app.add_option("--tensor-parallel-size", ranks.tensor_parallel_size,
+                 "Processes that share every layer of the model, on this host; also -tp. The answers are those of one. "
+                 "--threads and --kv-cache-memory-bytes are of each")
+      ->envname("MILLRACE_TENSOR_PARALLEL_SIZE")
+      ->check(CLI::Range(1, runtime::kMaxRanks));
+  app.add_option("--tensor-parallel-shares", ranks.tensor_parallel_shares,
+                 "Shares of the ranks, their speeds in any unit, e.g. 1,2; default equal ones")
+      ->delimiter(',')
+      ->needs("--tensor-parallel-size");
+  app.add_flag("--allow-oversubscription", ranks.allow_oversubscription,
+               "Let ranks have more threads than there are processors, which makes them many times slower");
 }
 
 void ModelFlags::declare_cache(CLI::App& app) {

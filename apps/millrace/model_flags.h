@@ -26,6 +26,7 @@ struct ModelFlags : runtime::ModelConfig {
   void declare_machine(CLI::App& app);  // only device, threads, instruction set and precision
 
  private:
+  void declare_ranks(CLI::App& app);
   void declare_cache(CLI::App& app);  // of keys and values, and of packed weights
 };
 

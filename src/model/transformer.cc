@@ -81,7 +81,7 @@ Transformer::Transformer(const checkpoint::Checkpoint& checkpoint, ModelSpec spe
                          const ModelOptions& options)
     : spec_(std::move(spec)),
       backend_(backend),
-      shards_{options.shards, backend.rank()},
+      shards_{options.shards, options.shards != nullptr ? backend.rank() : 0},
       leader_(options.leader),
       max_length_(options.max_length > 0 ? options.max_length : spec_.context_length),
       precision_(options.precision),
@@ -182,10 +182,11 @@ void Transformer::hold_vocabulary(const checkpoint::Checkpoint& checkpoint) {
       {loader.outer(names.embedding + ".weight", spec_.vocab_size, spec_.embedding_width())}, precision_);
 }
 
-kv::KvGroups Transformer::kv_groups(const backend::KvFormat& form) const {
-  return kv::group_layers(shards_.shards == nullptr ? kv_needs(spec_) : shards_.shards->kv_needs(spec_, shards_.rank),
-                          form);
+kv::KvGroups Transformer::kv_groups(const backend::KvFormat& form, int rank) const {
+  return kv::group_layers(is_shared() ? shards_.shards->kv_needs(spec_, rank) : kv_needs(spec_), form);
 }
+
+int Transformer::ranks() const noexcept { return is_shared() ? shards_.shards->ranks() : 1; }
 
 Result<kv::KvStore> Transformer::make_store(const backend::KvFormat& form, std::int32_t pages,
                                             std::int32_t window_pages) {

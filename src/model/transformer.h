@@ -51,8 +51,10 @@ class Transformer {
   // scaling choose by it. A sequence must keep one from its first token on, as its keys are stored rotated. 0: as all
   // sequences are, or as those are that stay within the original context.
   std::int64_t rope_length(std::int64_t tokens) const noexcept;
-  // The KV groups of a KvStore for this model.
-  kv::KvGroups kv_groups(const backend::KvFormat& form) const;
+  // The KV groups of a KvStore for this model, of this rank or of another one.
+  kv::KvGroups kv_groups(const backend::KvFormat& form) const { return kv_groups(form, shards_.rank); }
+  kv::KvGroups kv_groups(const backend::KvFormat& form, int rank) const;
+  int ranks() const noexcept;
 
   // A store for this model, on all its ranks: see KvStore::create().
   Result<kv::KvStore> make_store(const backend::KvFormat& form, std::int32_t pages, std::int32_t window_pages = 0);

@@ -4,16 +4,21 @@
 
 #include <algorithm>
 
+#include "base/checksum.h"
 #include "base/cpu.h"
 #include "base/log.h"
 #include "base/readable_bytes.h"
 #include "checkpoint/content_key.h"
 #include "model/adapters/merged_checkpoint.h"
+#include "model/computation_key.h"
 #include "model/importance_check.h"
 #include "model/make_spec.h"
 #include "model/memory_plan.h"
 #include "model/quantization_choice.h"
+#include "model/ranks/rank_gather.h"
+#include "model/ranks/rank_leader.h"
 #include "model/weights/weights_key.h"
+#include "runtime/build_name.h"
 #include "runtime/cache_directory.h"
 #include "runtime/outlier_policy.h"
 
@@ -149,63 +154,142 @@ model::LoadQuantization quantization_of(const ModelConfig& config, const checkpo
   return quantization;
 }
 
-LoadedModel load_model(const ModelConfig& config, const std::function<void(double)>& progress,
-                       const BackendWrapper& wrap) {
-  config.validate().or_throw();
+namespace {
+
+// A checkpoint as it is computed with, and what its configuration means.
+struct Opened {
   LoadedModel loaded;
-  loaded.config = config;
-  Env& env = Env::system();
-  const TimePoint start = env.now();
-  loaded.checkpoint = checkpoint::open_checkpoint(env, config.path).or_throw();
+  model::ModelSpec spec;
   model::Merged merged;
+  std::uint64_t checkpoint_key = 0, planned = 0;  // bytes of weights
+};
+
+// Part of the name of packed weights in their cache.
+std::uint64_t packed_key(std::uint64_t checkpoint_key, const ModelConfig& config, int rank) {
+  if (config.ranks.tensor_parallel_size == 1) return checkpoint_key;
+  return checksum(fmt::format("{:016x} rank {} of {}", checkpoint_key, rank, fmt::join(config.ranks.shares(), ":")));
+}
+
+Opened open_model(const ModelConfig& config) {
+  Opened opened;
+  LoadedModel& loaded = opened.loaded;
+  loaded.config = config;
+  loaded.checkpoint = checkpoint::open_checkpoint(Env::system(), config.path).or_throw();
   if (const model::ScaledAdapter adapter{config.merged_lora}; !adapter.path.empty()) {
-    merged = model::merge_adapters(env, *loaded.checkpoint, config.make_backend(1), {&adapter, 1});
+    opened.merged = model::merge_adapters(Env::system(), *loaded.checkpoint, config.make_backend(1), {&adapter, 1});
   }
-  const std::uint64_t checkpoint_key = model::weights_key(*loaded.checkpoint);
-  const TimePoint opened = env.now();
+  opened.checkpoint_key = model::weights_key(*loaded.checkpoint);
   auto planner = config.make_backend(1);
-  model::ModelSpec spec = model::make_spec(*loaded.checkpoint, planner->limits()).or_throw();
+  opened.spec = model::make_spec(*loaded.checkpoint, planner->limits()).or_throw();
   const model::CheckpointWeights stored(*loaded.checkpoint);
-  loaded.config.iq_panels = panels_of(config, stored, spec, *planner);
+  loaded.config.iq_panels = panels_of(config, stored, opened.spec, *planner);
   if (loaded.config.iq_panels == "compact") planner = loaded.config.make_backend(1);
   std::vector<std::string> table;
-  const model::LoadQuantization quantization = loaded.quantization =
-      quantization_of(config, *loaded.checkpoint, spec, *planner, &table);
-  loaded.weights_key = quantization.key(checkpoint_key);
+  loaded.quantization = quantization_of(config, *loaded.checkpoint, opened.spec, *planner, &table);
+  if (config.quantization == "auto") loaded.config.quantization = loaded.quantization.name;
+  loaded.weights_key = loaded.quantization.key(opened.checkpoint_key);
   for (const std::string& line : table) log::info("{}: {}", loaded.checkpoint->path, line);
   loaded.weights = model::summarize_weights(*loaded.checkpoint, stored);
   log_weights(loaded);
-  const std::uint64_t planned = planned_weights(config, *loaded.checkpoint, stored, spec, quantization, *planner);
+  opened.planned = planned_weights(config, *loaded.checkpoint, stored, opened.spec, loaded.quantization, *planner);
+  return opened;
+}
+
+// What all ranks have to have in common.
+struct RankKey {
+  std::uint64_t weights, computation, build, precision, pages;
+  bool operator==(const RankKey&) const = default;
+};
+
+// Waits for the other ranks, which may need longer to load, and compares what they have loaded. On every rank.
+void meet_ranks(LoadedModel& loaded, comm::Communicator& group) {
+  constexpr std::chrono::hours kLoading{24};
+  group.await(group.publish(), kLoading).or_throw();
+  const ModelConfig& config = loaded.config;
+  const RankKey own{.weights = loaded.weights_key,
+                    .computation = model::computation_key(loaded.transformer->spec()),
+                    .build = checksum(build_key()),
+                    .precision = checksum(config.matmul_precision),
+                    .pages = checksum(fmt::format("{} {} {} {}", config.kv_cache_dtype, config.kv_exceptions,
+                                                  config.kv_layout, config.block_size))};
+  const std::vector<RankKey> all = model::gather_of_ranks(*loaded.backend, own);
+  for (std::size_t rank = 1; rank < all.size(); ++rank) {
+    if (all[rank] == all[0]) continue;
+    const char* what = all[rank].build != all[0].build               ? "build"
+                       : all[rank].weights != all[0].weights         ? "content of the weights"
+                       : all[rank].computation != all[0].computation ? "configuration of the model"
+                       : all[rank].precision != all[0].precision     ? "matmul-precision"
+                                                                     : "format of the KV cache";
+    throw_load_error(ErrorCode::kInvalidArgument, "tensor-parallel-size", "rank {} has another {} than rank 0", rank,
+                     what);
+  }
+}
+
+// Loads what is opened, as the rank of `group`, if there is one.
+LoadedModel load_opened(Opened opened, const std::shared_ptr<comm::Communicator>& group,
+                        const std::function<void(double)>& progress, const BackendWrapper& wrap) {
+  LoadedModel loaded = std::move(opened.loaded);
+  const ModelConfig& config = loaded.config;
+  Env& env = Env::system();
+  const TimePoint start = env.now();
+  const std::uint64_t key = packed_key(opened.checkpoint_key, config, group ? group->rank() : 0);
   loaded.backend =
-      loaded.config.make_backend(config.threads, packed_cache_of(config, *loaded.checkpoint, checkpoint_key, planned));
+      config.make_backend(config.threads, packed_cache_of(config, *loaded.checkpoint, key, opened.planned), group);
   if (wrap) loaded.backend = wrap(std::move(loaded.backend));
   model::ModelOptions options;
   options.max_length = config.max_model_len;
   options.precision = config.precision();
-  options.quantization = quantization;
+  options.quantization = loaded.quantization;
+  if (group != nullptr) {
+    options.shards =
+        std::make_shared<model::Shards>(model::Shards::make(opened.spec, config.ranks.shares()).or_throw());
+    if (group->rank() == 0) options.leader = std::make_shared<model::RankLeader>(group, *loaded.backend);
+  }
   if (progress) {
     options.progress = [&](std::uint64_t done, std::uint64_t all) {
       progress(static_cast<double>(done) / std::max(1.0, static_cast<double>(all)));
     };
   }
   loaded.transformer =
-      std::make_unique<model::Transformer>(*loaded.checkpoint, std::move(spec), *loaded.backend, options);
-  const std::int64_t trained = loaded.transformer->spec().context_length;
-  if (trained > 0 && options.max_length > trained) {
+      std::make_unique<model::Transformer>(*loaded.checkpoint, std::move(opened.spec), *loaded.backend, options);
+  if (group != nullptr) meet_ranks(loaded, *group);
+  if (opened.merged.error != nullptr) log_merged(loaded, opened.merged);
+  log::info("{}{}: {} of weights ready in {:.0f} ms", loaded.checkpoint->path,
+            group != nullptr ? fmt::format(", rank {}", group->rank()) : std::string(),
+            readable_bytes(loaded.transformer->weight_bytes()), milliseconds_between(start, env.now()));
+  return loaded;
+}
+
+}  // namespace
+
+LoadedModel load_rank(const ModelConfig& config, const std::shared_ptr<comm::Communicator>& group) {
+  return load_opened(open_model(config), group, {}, {});
+}
+
+LoadedModel load_model(const ModelConfig& asked, const std::function<void(double)>& progress,
+                       const BackendWrapper& wrap) {
+  asked.validate().or_throw();
+  ModelConfig config = asked;
+  config.threads = asked.ranks.threads_of_rank(asked.threads).or_throw();
+  Opened opened = open_model(config);
+  std::unique_ptr<RankGroup> ranks;
+  if (config.ranks.tensor_parallel_size > 1) ranks = RankGroup::start(opened.loaded.config, opened.spec);
+  LoadedModel loaded = load_opened(std::move(opened), ranks ? ranks->communicator() : nullptr, progress, wrap);
+  loaded.ranks = std::move(ranks);
+  loaded.config.threads = asked.threads;
+  loaded.config.quantization = asked.quantization;
+  const model::ModelSpec& spec = loaded.transformer->spec();
+  if (spec.context_length > 0 && config.max_model_len > spec.context_length) {
     log::warn("--max-model-len {}: the model was trained for {} tokens, and answers beyond them are of no use",
-              options.max_length, trained);
+              config.max_model_len, spec.context_length);
   }
-  if (options.precision == backend::MatmulPrecision::kAuto) {
-    apply_outlier_policy(*loaded.checkpoint, *loaded.backend, *loaded.transformer, loaded.weights_key);
+  if (config.precision() == backend::MatmulPrecision::kAuto) {
+    apply_outlier_policy(*loaded.checkpoint, *loaded.transformer, loaded.weights_key);
   }
-  if (const auto& unread = loaded.transformer->spec().unread_fields; !unread.empty()) {
+  if (!spec.unread_fields.empty()) {
     log::info("{}: fields of the configuration that nothing here reads: {}", loaded.checkpoint->path,
-              fmt::join(unread, ", "));
+              fmt::join(spec.unread_fields, ", "));
   }
-  if (merged.error != nullptr) log_merged(loaded, merged);
-  log::info("{}: opened in {:.0f} ms, {} of weights ready in {:.0f} ms more", loaded.checkpoint->path,
-            milliseconds_between(start, opened), readable_bytes(loaded.transformer->weight_bytes()),
-            milliseconds_between(opened, env.now()));
   return loaded;
 }
 

@@ -11,13 +11,15 @@
 #include "model/transformer.h"
 #include "model/weights/weight_summary.h"
 #include "runtime/model_config.h"
+#include "runtime/rank_group.h"
 
 namespace millrace::runtime {
 
 // A model in memory, ready to run. Each member depends only on those before it: the transformer must not outlive the
 // backend. Moving it keeps all pointers valid.
 struct LoadedModel {
-  ModelConfig config;  // from which it was loaded
+  ModelConfig config;                // from which it was loaded
+  std::unique_ptr<RankGroup> ranks;  // the others that share the model, where this is rank 0 of several
   std::unique_ptr<checkpoint::Checkpoint> checkpoint;
   std::unique_ptr<backend::Backend> backend;
   std::unique_ptr<model::Transformer> transformer;
@@ -46,5 +48,8 @@ using BackendWrapper = std::function<std::unique_ptr<backend::Backend>(std::uniq
 // LoadError; the configuration is checked before any file is read.
 LoadedModel load_model(const ModelConfig& config, const std::function<void(double)>& progress = {},
                        const BackendWrapper& wrap = {});
+
+// The part of that rank of a group, not rank 0, which has loaded its own meanwhile. Throws LoadError.
+LoadedModel load_rank(const ModelConfig& config, const std::shared_ptr<comm::Communicator>& group);
 
 }  // namespace millrace::runtime

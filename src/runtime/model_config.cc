@@ -140,15 +140,18 @@ Result<void> ModelConfig::validate() const {
                       "rounding to it",
                       imatrix);
   }
+  if (auto fine = ranks.validate(); !fine) return fine;
   const auto pages = pages_of(*this);
   return pages ? Result<void>() : pages.error();
 }
 
 backend::KvFormat ModelConfig::kv_pages() const { return pages_of(*this).or_throw(); }
 
-std::unique_ptr<backend::Backend> ModelConfig::make_backend(int n, const backend::PackedCacheConfig& cache) const {
+std::unique_ptr<backend::Backend> ModelConfig::make_backend(int n, const backend::PackedCacheConfig& cache,
+                                                            std::shared_ptr<comm::Communicator> group) const {
   const auto panels = iq_panels == "compact" ? backend::IqPanels::kCompact : backend::IqPanels::kFast;
-  const backend::BackendConfig config{.threads = n, .isa = cpu_isa, .packed_cache = cache, .iq_panels = panels};
+  const backend::BackendConfig config{
+      .threads = n, .isa = cpu_isa, .packed_cache = cache, .iq_panels = panels, .communicator = std::move(group)};
   return backend::choose_device(device).or_throw()->make(config).or_throw();
 }
 

@@ -9,6 +9,7 @@
 #include "backend/device_kind.h"
 #include "base/cpu.h"
 #include "base/result.h"
+#include "runtime/rank_config.h"
 
 namespace millrace::runtime {
 
@@ -43,6 +44,7 @@ struct ModelConfig {
   // a directory; "" is "off" too.
   std::string packed_cache = "auto";
   std::uint64_t packed_cache_limit = std::uint64_t{64} << 30;  // bytes; least recently used weights are deleted first
+  RankConfig ranks;
 
   // kInvalidArgument naming the first invalid field, its value and the limit. Reads no file and does not check `path`:
   // load_model() does.
@@ -55,7 +57,9 @@ struct ModelConfig {
   Isa isa() const;  // instruction set of the backend
   // A new backend with `n` threads, [0, kMaxThreads]; 0 = as many as affinity and cgroup quota allow. With iq_panels
   // "auto" it has fast ones; load_model() decides.
-  std::unique_ptr<backend::Backend> make_backend(int n, const backend::PackedCacheConfig& cache = {}) const;
+  // `group`: of the ranks that it is one of; null: none.
+  std::unique_ptr<backend::Backend> make_backend(int n, const backend::PackedCacheConfig& cache = {},
+                                                 std::shared_ptr<comm::Communicator> group = nullptr) const;
 };
 
 // The values that fields of ModelConfig accept.

@@ -84,8 +84,8 @@ bool has_int8(const model::Transformer& transformer) {
 
 }  // namespace
 
-void apply_outlier_policy(const checkpoint::Checkpoint& checkpoint, backend::Backend& backend,
-                          model::Transformer& transformer, std::uint64_t model_key) {
+void apply_outlier_policy(const checkpoint::Checkpoint& checkpoint, model::Transformer& transformer,
+                          std::uint64_t model_key) {
   if (!has_int8(transformer)) return;
   const std::string path = fmt::format("{}/outliers/{:016x}.json", cache_directory(), model_key);
   auto weights = remembering_build().empty() ? std::nullopt : remembered(path);

@@ -1,5 +1,7 @@
 #include "runtime/serving_engine.h"
 
+#include <fmt/ranges.h>
+
 #include "base/checksum.h"
 #include "base/cpu.h"
 #include "base/log.h"
@@ -32,6 +34,8 @@ std::uint64_t origin_key(const LoadedModel& loaded) {
       encodings += fmt::format(",{}-{}:{}", e.first, e.last, e.encoding);
     }
   }
+  // What ranks have of a page lies rank by rank.
+  if (loaded.ranks != nullptr) encodings += fmt::format(" ranks {}", fmt::join(config.ranks.shares(), ":"));
   return checksum(fmt::format("{:016x}|{:016x}|{}|{}|{}|{}|{}|{}", loaded.weights_key,
                               model::computation_key(loaded.transformer->spec()), build_key(),
                               loaded.transformer->description(), config.matmul_precision, encodings, config.kv_layout,
@@ -53,8 +57,13 @@ std::unique_ptr<kv::DiskTier> open_disk_tier(const LoadedModel& loaded, const En
 
 kv::KvBudget budget_of(const LoadedModel& loaded, const sched::Config& steps) {
   const kv::KvGroups groups = loaded.transformer->kv_groups(loaded.config.kv_pages());
-  const std::size_t window = groups.window_page_bytes(*loaded.backend);
-  return {.page_bytes = groups.page_bytes(*loaded.backend) - window,
+  std::size_t window = 0, page = 0;  // of the rank that has most
+  for (int rank = 0; rank < loaded.transformer->ranks(); ++rank) {
+    const kv::KvGroups of_rank = loaded.transformer->kv_groups(loaded.config.kv_pages(), rank);
+    window = std::max(window, of_rank.window_page_bytes(*loaded.backend));
+    page = std::max(page, of_rank.page_bytes(*loaded.backend));
+  }
+  return {.page_bytes = page - window,
           .window_page_bytes = window,
           .block_tokens = groups.block_tokens,
           .window = groups.window(),
@@ -123,6 +132,11 @@ std::shared_ptr<model::AdapterStore> load_adapters(const LoadedModel& loaded, co
   if (config.merge) {
     throw_load_error(ErrorCode::kUnsupported, "lora-merge", "lora-merge: nothing merges adapters here");
   }
+  if (loaded.ranks != nullptr && (!config.lora.empty() || !config.lora_dir.empty())) {
+    throw_load_error(ErrorCode::kUnsupported, "tensor-parallel-size",
+                     "tensor-parallel-size is {}: adapters do not work with several ranks yet; --lora-merge does",
+                     loaded.config.ranks.tensor_parallel_size);
+  }
   model::AdapterLoader loader(*loaded.checkpoint, *loaded.transformer, *loaded.backend);
   const auto read = [&loaded, loader, config](const std::string& directory) {
     model::AdapterContent content{loader.load(Env::system(), directory, config.options())};
@@ -152,7 +166,9 @@ ServingEngine make_engine(const LoadedModel& loaded, const EngineConfig& config,
   made.executor = executor.get();
   made.adapters = load_adapters(loaded, config.adapters);
   made.executor->set_adapters(made.adapters);
-  made.disk = open_disk_tier(loaded, config, *executor, budget.page_bytes + budget.window_page_bytes);
+  const kv::KvStore* windowed = executor->store().windowed();
+  made.disk = open_disk_tier(loaded, config, *executor,
+                             executor->store().page_bytes() + (windowed != nullptr ? windowed->page_bytes() : 0));
   std::unique_ptr<engine::Executor> computing = std::move(executor);
   if (surroundings.turn != nullptr) {
     computing = std::make_unique<engine::TurnExecutor>(std::move(computing), surroundings.turn);

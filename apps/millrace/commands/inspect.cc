@@ -5,7 +5,6 @@
 #include "command.h"
 #include "inspect/model_report.h"
 #include "inspect/printed_report.h"
-#include "inspect/rank_report.h"
 #include "model_flags.h"
 
 namespace millrace::commands {
@@ -16,19 +15,17 @@ using Json = nlohmann::ordered_json;
 struct InspectFlags {
   app::ModelFlags model;
   bool json = false, tensors = false, chat_template = false;
-  std::int64_t ranks = 1;
-  std::vector<double> shares;
 };
 
 int inspect(const InspectFlags& flags) {
+  flags.model.ranks.validate().or_throw();
   const auto checkpoint = app::open_model(flags.model.model, flags.model.hub);
   if (flags.chat_template) {
     const std::string_view source = checkpoint->chat_templates.default_source();
     std::fwrite(source.data(), 1, source.size(), stdout);
     return 0;
   }
-  const Json report =
-      app::model_report(*checkpoint, flags.model, flags.tensors, app::rank_shares(flags.ranks, flags.shares));
+  const Json report = app::model_report(*checkpoint, flags.model, flags.tensors, flags.model.ranks.shares());
   if (flags.json) {
     std::printf("%s\n", report.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
   } else {
@@ -51,14 +48,6 @@ app::Command inspect() {
             app.add_flag("--template", flags->chat_template, "Print only the chat template, in full")
                 ->excludes(json)
                 ->excludes(tensors);
-            app.add_option("--tensor-parallel-size", flags->ranks,
-                           "Show what each of so many ranks would have of the model, if they shared every layer")
-                ->check(CLI::Range(1, 4096))
-                ->excludes("--template");
-            app.add_option("--tensor-parallel-shares", flags->shares,
-                           "Shares of the ranks, their speeds in any unit, e.g. 1,2; default equal ones")
-                ->delimiter(',')
-                ->needs("--tensor-parallel-size");
             flags->model.declare(app);
             return [flags] { return inspect(*flags); };
           },

@@ -11,16 +11,6 @@ namespace millrace::app {
 
 using Json = nlohmann::ordered_json;
 
-std::vector<double> rank_shares(std::int64_t size, const std::vector<double>& shares) {
-  if (shares.empty()) return std::vector<double>(static_cast<std::size_t>(size), 1.0);
-  if (std::ssize(shares) != size) {
-    throw_load_error(ErrorCode::kInvalidArgument, "tensor-parallel-shares",
-                     "tensor-parallel-shares has {} numbers: must be one for each of the {} ranks", shares.size(),
-                     size);
-  }
-  return shares;
-}
-
 Json describe_ranks(const StoredModel& stored, const ModelFlags& flags, const model::LoadQuantization& quantization,
                     const backend::Backend& backend, std::span<const double> shares) {
   const model::Shards shards = model::Shards::make(stored.spec, shares).or_throw();

@@ -11,10 +11,6 @@
 
 namespace millrace::app {
 
-// The shares of so many ranks: `shares`, or equal ones if there are none. Throws LoadError (kInvalidArgument) naming
-// tensor-parallel-shares where these are of another number.
-std::vector<double> rank_shares(std::int64_t size, const std::vector<double>& shares);
-
 // What each rank of a tensor-parallel group has of a model (model/shard.h): {"size", "balance", "ranks"}, and of each
 // rank {"share", "weights", "read", "kv_bytes_per_token", "work"}. Bytes are of the whole of its weights, of those that
 // it reads of the files, and of a token in the KV cache that the flags say; work is its part of a step's products.

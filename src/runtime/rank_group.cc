@@ -1,0 +1,123 @@
+#include "runtime/rank_group.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "base/byte_archive.h"
+#include "base/log.h"
+#include "comm/transports/shm.h"
+#include "model/ranks/rank_follower.h"
+#include "runtime/loaded_model.h"
+
+extern char** environ;
+
+namespace millrace::runtime {
+
+template <typename Archive>
+void visit_fields(Archive& archive, RankConfig& ranks) {
+  archive(ranks.tensor_parallel_size, ranks.tensor_parallel_shares, ranks.allow_oversubscription);
+}
+template <typename Archive>
+void visit_fields(Archive& archive, ModelConfig& config) {
+  archive(config.path, config.device, config.threads, config.cpu_isa, config.kv_cache_dtype, config.kv_exceptions,
+          config.kv_layout, config.block_size, config.matmul_precision, config.quantization, config.iq_panels,
+          config.imatrix, config.memory, config.merged_lora, config.max_model_len, config.packed_cache,
+          config.packed_cache_limit, config.ranks);
+}
+
+namespace {
+
+constexpr std::chrono::seconds kJoin{60};
+constexpr std::chrono::seconds kEnd{5};
+constexpr std::size_t kCommandBytes = std::size_t{4} << 20;
+constexpr std::size_t kBlockBytes = std::size_t{4} << 20;  // of an exchange, at least
+
+// Two blocks, each of at least a row of the widest.
+std::size_t memory_bytes(const model::ModelSpec& spec, int ranks) {
+  std::int64_t widest = std::max(spec.vocab_size, std::int64_t{1} << 16);
+  for (const model::LayerSpec& layer : spec.layers) {
+    for (const model::BlockSpec& block : layer.blocks) {
+      for (const model::BlockWeight& weight : model::block_weights(block, spec, [](const auto&) { return true; })) {
+        widest = std::max({widest, weight.rows + weight.zero_rows, weight.cols + weight.zero_cols});
+      }
+    }
+  }
+  const std::size_t row =
+      static_cast<std::size_t>(widest) * sizeof(float) * static_cast<std::size_t>(std::max(1, ranks / 8));
+  return 2 * (std::max(kBlockBytes, row) + 64);
+}
+
+pid_t spawn_rank(int descriptor, int rank) {
+  const std::string fd = std::to_string(descriptor), number = std::to_string(rank);
+  const char* const arguments[] = {"millrace", kFollowRank, fd.c_str(), number.c_str(), nullptr};
+  pid_t process = 0;
+  const int failure =
+      posix_spawn(&process, "/proc/self/exe", nullptr, nullptr, const_cast<char* const*>(arguments), environ);
+  if (failure != 0) {
+    throw_load_error(ErrorCode::kResourceExhausted, "tensor-parallel-size",
+                     "tensor-parallel-size: cannot start rank {}: {}", rank, std::strerror(failure));
+  }
+  return process;
+}
+
+bool has_ended(pid_t process) { return waitpid(process, nullptr, WNOHANG) != 0; }
+
+}  // namespace
+
+std::unique_ptr<RankGroup> RankGroup::start(const ModelConfig& config, const model::ModelSpec& spec) {
+  std::unique_ptr<RankGroup> group(new RankGroup);
+  const std::vector<double> shares = config.ranks.shares();
+  const int ranks = config.ranks.tensor_parallel_size;
+  group->shards_ = std::make_shared<model::Shards>(model::Shards::make(spec, shares).or_throw());
+  const comm::ShmSegment segment = comm::ShmSegment::make(ranks, memory_bytes(spec, ranks), kCommandBytes).or_throw();
+  for (int rank = 1; rank < ranks; ++rank) group->processes_.push_back(spawn_rank(segment.descriptor(), rank));
+  group->communicator_ = comm::join_shm(segment.descriptor(), 0, kJoin).or_throw();
+  ByteWriter bytes;
+  bytes(log::level(), config);
+  group->communicator_->send(bytes.take(), kJoin).or_throw();
+  return group;
+}
+
+RankGroup::~RankGroup() {
+  communicator_.reset();
+  const auto until = std::chrono::steady_clock::now() + kEnd;
+  for (const pid_t process : processes_) {
+    while (!has_ended(process)) {
+      if (std::chrono::steady_clock::now() >= until) {
+        kill(process, SIGKILL);
+        waitpid(process, nullptr, 0);
+        break;
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+}
+
+void follow_rank(int descriptor, int rank) {
+  for (const int of_terminal : {SIGINT, SIGTERM, SIGHUP}) std::signal(of_terminal, SIG_IGN);  // rank 0 ends it
+  const std::shared_ptr<comm::Communicator> group = comm::join_shm(descriptor, rank, kJoin).or_throw();
+  close(descriptor);
+  const std::vector<std::byte> bytes = group->receive(kJoin).or_throw();
+  ModelConfig config;
+  log::Level level = log::Level::kInfo;
+  ByteReader reader(bytes);
+  reader(level, config);
+  if (!reader.ok() || reader.left() > 0) {
+    throw_load_error(ErrorCode::kBadFile, "", "rank 0 is of another version of millrace");
+  }
+  log::set_level(level);
+  const LoadedModel loaded = load_rank(config, group);
+  model::RankFollower(*group, *loaded.backend, *loaded.transformer).run();
+}
+
+}  // namespace millrace::runtime

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <memory>
+#include <vector>
+
+#include "comm/communicator.h"
+#include "model/model_spec.h"
+#include "model/shard.h"
+#include "runtime/model_config.h"
+
+namespace millrace::runtime {
+
+// The processes behind rank 0 that share a model with it on this host, each this program anew. They end with it, and
+// are killed if they do not within a few seconds. Must outlive what uses the communicator.
+class RankGroup {
+ public:
+  // Starts them; they load the model of `config` at once. `config` must be resolved: what is to be found out ("auto")
+  // they must not find out each for itself. Throws LoadError.
+  static std::unique_ptr<RankGroup> start(const ModelConfig& config, const model::ModelSpec& spec);
+  ~RankGroup();
+  RankGroup(const RankGroup&) = delete;
+  RankGroup& operator=(const RankGroup&) = delete;
+
+  std::shared_ptr<comm::Communicator> communicator() const noexcept { return communicator_; }
+  std::shared_ptr<const model::Shards> shards() const noexcept { return shards_; }
+  const std::vector<pid_t>& processes() const noexcept { return processes_; }  // of the ranks from 1 on
+
+ private:
+  RankGroup() = default;
+  std::shared_ptr<const model::Shards> shards_;
+  std::shared_ptr<comm::Communicator> communicator_;
+  std::vector<pid_t> processes_;
+};
+
+// What main() does in such a process: follows rank 0 to the end. `descriptor` is of the group's shared memory. Throws
+// LoadError.
+void follow_rank(int descriptor, int rank);
+
+// How RankGroup::start() calls the program: PROGRAM kFollowRank DESCRIPTOR RANK.
+inline constexpr const char* kFollowRank = "follow-rank";
+
+}  // namespace millrace::runtime
