@@ -29,6 +29,8 @@ class Communicator {
 
   // Says that this rank's part of the next block is there. Returns the block's number. Waits for nothing.
   virtual std::uint64_t publish() noexcept = 0;
+  // The number of the last block that it has published; 0: none.
+  virtual std::uint64_t published() const noexcept = 0;
   // Waits until all ranks have published that block, for each of them no longer than `timeout`. Spins, yields, then
   // sleeps, as WorkerTeam does.
   virtual Result<void> await(std::uint64_t block, Timeout timeout) noexcept = 0;

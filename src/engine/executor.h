@@ -55,6 +55,9 @@ class Executor {
   }
   // What came of the oldest launch, or why the device failed: then nothing of what the step wrote can be trusted.
   virtual Result<StepResult> wait() = 0;
+  // After wait() has failed and nothing is launched: makes the device work again, with the contents of all pages lost.
+  // An error where that cannot be.
+  virtual Result<void> recover() { return make_error(ErrorCode::kUnavailable, "", "the device has failed"); }
 
  private:
   std::unique_ptr<draft::Drafter> drafter_;

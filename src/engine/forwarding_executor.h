@@ -34,6 +34,7 @@ class ForwardingExecutor : public Executor {
     inner_->for_each(items, item);
   }
   Result<StepResult> wait() override { return inner_->wait(); }
+  Result<void> recover() override { return inner_->recover(); }
 
  private:
   std::unique_ptr<Executor> inner_;

@@ -6,6 +6,7 @@
 #include "engine/step_sink.h"
 #include "engine/used_adapters.h"
 #include "kv/paged_cache.h"
+#include "model/ranks/rank_leader.h"
 
 namespace millrace::engine {
 
@@ -46,8 +47,21 @@ Result<StepResult> LocalExecutor::wait() {
     fed_.keep(result.sampled);
     return result;
   } catch (const LoadError& failure) {
+    if (failure.error().code == ErrorCode::kUnavailable && model_.leader() != nullptr) {
+      model_.leader()->lose(failure.error());
+    }
     backend_.synchronize();  // of what was recorded nothing stays behind for the next step
     fed_.keep(std::vector<std::optional<std::int32_t>>(sampled));
+    return failure.error();
+  }
+}
+
+Result<void> LocalExecutor::recover() {
+  if (!recovery_ || !launched_.empty()) return Executor::recover();
+  try {
+    recovery_();
+    return {};
+  } catch (const LoadError& failure) {
     return failure.error();
   }
 }

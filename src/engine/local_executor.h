@@ -1,6 +1,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <memory>
 #include <thread>
 
@@ -57,6 +58,9 @@ class LocalExecutor final : public Executor {
   }
   // Fails where the step wants memory that there is not.
   Result<StepResult> wait() override;
+  // What recover() does, where the model has parts elsewhere; throws LoadError.
+  void set_recovery(std::function<void()> recovery) { recovery_ = std::move(recovery); }
+  Result<void> recover() override;
 
  private:
   LocalExecutor(model::Transformer& model, backend::Backend& backend, kv::KvStore store, std::int32_t pages,
@@ -83,6 +87,7 @@ class LocalExecutor final : public Executor {
   FedTokens fed_;
   std::shared_ptr<const model::LoraSet> adapters_;
   std::shared_ptr<model::AdapterStore> store_of_adapters_;  // null: they are there for good
+  std::function<void()> recovery_;                          // empty: there is none
 };
 
 }  // namespace millrace::engine

@@ -4,11 +4,13 @@
 #include <iterator>
 #include <utility>
 
+#include "base/log.h"
 #include "engine/batch_builder.h"
 
 namespace millrace::engine {
 namespace {
 
+constexpr int kMostFailures = 3;                // of steps in a row, until what they are about is given up
 constexpr std::int64_t kStepsBeforeTrust = 16;  // measured ones, until what they say of time is acted on
 
 }  // namespace
@@ -38,7 +40,8 @@ void StepLoop::finish_oldest(std::vector<Output>& outputs) {
   launched_.pop_front();
   if (reporter_.observed()) reporter_.note_wait();
   const Result<StepResult> result = state_.executor->wait();
-  commit(std::move(step), result, outputs);
+  failures_ = result ? 0 : failures_ + 1;
+  if (result || !recover(step, result.error(), outputs)) commit(std::move(step), result, outputs);
   endings_.end_retired(outputs);
 }
 
@@ -178,6 +181,44 @@ bool StepLoop::reserve_for_drafts(ActiveSequence& sequence) {
   const std::int32_t pages = state_.scheduler.waiting().empty() ? cache.available() : free;
   if (cache.needed(sequence.blocks, sequence.scheduled, tokens) > pages) return false;
   return cache.reserve(sequence.blocks, sequence.scheduled, tokens);
+}
+
+bool StepLoop::recover(LaunchedStep& step, const Error& error, std::vector<Output>& outputs) {
+  if (error.code != ErrorCode::kUnavailable || !launched_.empty() || failures_ > kMostFailures) return false;
+  log::warn("a step has failed: {}; it is to be computed again", error.message);
+  while (state_.sessions.reclaim()) {
+  }
+  if (auto recovered = state_.executor->recover(); !recovered) {
+    log::error("the device cannot be used again: {}", recovered.error().message);
+    return false;
+  }
+  ++state_.counters.failed_steps;
+  state_.scheduler.committed(step.plan, state_.view());
+  for (const sched::StepRow& row : step.plan.rows) uncount(row);
+  for (const auto list : {state_.scheduler.running(), state_.scheduler.waiting()}) {
+    for (const sched::Sequence* s : list) {  // pages of scored beams are not in the scheduler's hands
+      const auto& sequence = static_cast<const ActiveSequence&>(*s);
+      if (sequence.is_beam && sequence.ending == FinishReason::kNone) beams_.fail(sequence, error);
+    }
+  }
+  step.branches.clear();
+  beams_.advance(outputs);
+  forget_pages();
+  return true;
+}
+
+// All that was computed is computed again; what is in swap space is there still.
+void StepLoop::forget_pages() {
+  const auto forget = [](sched::Sequence* s) {
+    s->drafts.clear();
+    s->branches.clear();
+    if (static_cast<ActiveSequence*>(s)->swapped) return;
+    s->blocks.truncate(0);
+    s->scheduled = s->computed = 0;
+  };
+  std::ranges::for_each(state_.scheduler.running(), forget);
+  std::ranges::for_each(state_.scheduler.waiting(), forget);
+  state_.cache.clear();
 }
 
 void StepLoop::commit(LaunchedStep step, const Result<StepResult>& result, std::vector<Output>& outputs) {

@@ -56,6 +56,9 @@ class StepLoop {
   void commit_row(const LaunchedStep& step, const sched::StepRow& row, const StepResult& result, Place& place,
                   std::vector<Output>& outputs);
   void fail_row(const sched::StepRow& row, const Error& error, std::vector<Output>& outputs);
+  // Whether the device works again, and everything that the step was about is to be computed again.
+  bool recover(LaunchedStep& step, const Error& error, std::vector<Output>& outputs);
+  void forget_pages();
   static void uncount(const sched::StepRow& row);
 
   EngineState& state_;
@@ -68,6 +71,7 @@ class StepLoop {
   AdapterSeats seats_{state_, accounting_, endings_};
   std::deque<LaunchedStep> launched_;
   std::uint64_t launches_ = 0;  // so far
+  int failures_ = 0;            // steps that failed, since one has not
   bool after_pause_ = true;     // the last step() computed nothing
 };
 

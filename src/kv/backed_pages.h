@@ -28,6 +28,7 @@ class BackedPages final : public PageDevice {
 
   PageDevice* windowed() noexcept override { return windowed_.get(); }
   std::size_t page_bytes() const noexcept override { return store_.page_bytes(); }
+  bool intact() const noexcept override { return store_.intact(); }
   void copy(BlockId from, BlockId to) override { store_.copy(from, to); }
   void read(BlockId page, std::span<std::byte> out) const override { store_.read(page, out); }
   void write(BlockId page, std::span<const std::byte> in) override { store_.write(page, in); }

@@ -57,6 +57,7 @@ class KvStore final : public PageDevice {
   std::size_t page_bytes() const noexcept override {
     return page_bytes_ + (ranks_ ? ranks_->page_bytes(is_windowed_) : 0);
   }
+  bool intact() const noexcept override { return ranks_ == nullptr || ranks_->intact(); }
   // This rank's alone.
   std::size_t own_page_bytes() const noexcept { return page_bytes_; }
   void copy(BlockId from, BlockId to) override;

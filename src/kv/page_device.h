@@ -28,6 +28,9 @@ class PageDevice {
   virtual std::size_t page_bytes() const noexcept = 0;  // may be 0 where all layers have a window
   virtual void copy(BlockId from, BlockId to) = 0;
   virtual void read(BlockId page, std::span<std::byte> out) const = 0;  // out has page_bytes() bytes
+  // False where the contents of pages have been lost, by a device that has parts elsewhere: what read() gave is not
+  // theirs. It stays so until the device has been recovered, and all pages are written anew.
+  virtual bool intact() const noexcept { return true; }
   // `in` has page_bytes() bytes.
   virtual void write(BlockId page, std::span<const std::byte> in) = 0;
   // The memory of the layers with a window, by window page (kv/window_pages.h), which has no companion and no device

@@ -26,6 +26,7 @@ class MirroredPages final : public PageDevice {
 
   PageDevice* windowed() noexcept override { return device_.windowed(); }
   std::size_t page_bytes() const noexcept override { return device_.page_bytes(); }
+  bool intact() const noexcept override { return device_.intact(); }
   void copy(BlockId from, BlockId to) override {
     device_.copy(from, to);
     if (listener_ != nullptr) listener_->copied(from, to);

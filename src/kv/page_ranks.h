@@ -9,13 +9,14 @@
 namespace millrace::kv {
 
 // The other ranks that share a model: they have further heads of the same pages. Calls make them do what this rank's
-// store does. Throws LoadError (kUnavailable) where one of them has ended.
+// store does. Where one of them has ended they do nothing, and intact() is false.
 class PageRanks {
  public:
   virtual ~PageRanks() = default;
   // Bytes of a page that all of them have together, this rank's aside; `windowed`: of a window page.
   virtual std::size_t page_bytes(bool windowed) const noexcept = 0;
   virtual void copy(bool windowed, BlockId from, BlockId to) = 0;
+  virtual bool intact() const noexcept = 0;
   // The number by which they know the store.
   virtual std::uint32_t store() const noexcept = 0;
   // `own`: what this rank has of the page. `out`: what the others have, page_bytes() bytes.

@@ -97,6 +97,7 @@ std::optional<SwapTicket> SwapSpace::store(std::span<const BlockId> pages, std::
   for (std::size_t i = 0; i < window_pages.size(); ++i) {
     window_device_->read(window_pages[i], window_pages_.at(ticket.window_slots_[i]));
   }
+  if (!device_.intact()) return std::nullopt;
   return ticket;
 }
 

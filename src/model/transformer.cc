@@ -436,7 +436,7 @@ std::vector<backend::Linear*> Transformer::linears() const {
 }
 
 void Transformer::set_int8x2(std::span<const std::string> weights) {
-  if (leader_ != nullptr) leader_->send(RankInt8x2{{weights.begin(), weights.end()}});
+  if (leader_ != nullptr) leader_->set_int8x2({weights.begin(), weights.end()});
   for (backend::Linear* linear : linears()) {
     for (const std::string& weight : weights) linear->set_int8x2(weight);
   }

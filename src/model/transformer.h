@@ -55,6 +55,7 @@ class Transformer {
   kv::KvGroups kv_groups(const backend::KvFormat& form) const { return kv_groups(form, shards_.rank); }
   kv::KvGroups kv_groups(const backend::KvFormat& form, int rank) const;
   int ranks() const noexcept;
+  RankLeader* leader() const noexcept { return leader_.get(); }  // null: there is one rank, or this is not rank 0
 
   // A store for this model, on all its ranks: see KvStore::create().
   Result<kv::KvStore> make_store(const backend::KvFormat& form, std::int32_t pages, std::int32_t window_pages = 0);

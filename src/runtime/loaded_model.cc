@@ -32,7 +32,8 @@ backend::PackedCacheConfig packed_cache_of(const ModelConfig& config, const chec
                                            std::uint64_t model_key, std::uint64_t expected) {
   std::uint64_t bytes = 0;
   for (const checkpoint::RawTensor& tensor : checkpoint.tensors) bytes += tensor.bytes;
-  if (config.packed_cache == "off" || (config.packed_cache == "auto" && bytes < kWorthKeeping)) return {};
+  const bool is_group = config.ranks.tensor_parallel_size > 1;  // a rank that ends is to be back soon
+  if (config.packed_cache == "off" || (config.packed_cache == "auto" && bytes < kWorthKeeping && !is_group)) return {};
   return {.directory = config.packed_cache == "auto" ? cache_directory() + "/packed" : config.packed_cache,
           .model_key = model_key,
           .limit_bytes = config.packed_cache_limit,
@@ -202,7 +203,7 @@ struct RankKey {
 };
 
 // Waits for the other ranks, which may need longer to load, and compares what they have loaded. On every rank.
-void meet_ranks(LoadedModel& loaded, comm::Communicator& group) {
+void meet_ranks(const LoadedModel& loaded, comm::Communicator& group) {
   constexpr std::chrono::hours kLoading{24};
   group.await(group.publish(), kLoading).or_throw();
   const ModelConfig& config = loaded.config;
@@ -261,6 +262,15 @@ LoadedModel load_opened(Opened opened, const std::shared_ptr<comm::Communicator>
 }
 
 }  // namespace
+
+void restart_ranks(const LoadedModel& loaded) {
+  const TimePoint start = Env::system().now();
+  loaded.ranks->restart();
+  meet_ranks(loaded, *loaded.ranks->communicator());
+  loaded.transformer->leader()->restore();
+  log::info("{}: {} ranks started anew in {:.0f} ms", loaded.checkpoint->path, loaded.ranks->processes().size(),
+            milliseconds_between(start, Env::system().now()));
+}
 
 LoadedModel load_rank(const ModelConfig& config, const std::shared_ptr<comm::Communicator>& group) {
   return load_opened(open_model(config), group, {}, {});

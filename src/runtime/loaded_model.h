@@ -49,6 +49,9 @@ using BackendWrapper = std::function<std::unique_ptr<backend::Backend>(std::uniq
 LoadedModel load_model(const ModelConfig& config, const std::function<void(double)>& progress = {},
                        const BackendWrapper& wrap = {});
 
+// Starts the other ranks of the model anew, after one has ended: they have empty pages then. Throws LoadError.
+void restart_ranks(const LoadedModel& loaded);
+
 // The part of that rank of a group, not rank 0, which has loaded its own meanwhile. Throws LoadError.
 LoadedModel load_rank(const ModelConfig& config, const std::shared_ptr<comm::Communicator>& group);
 

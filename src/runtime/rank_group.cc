@@ -75,23 +75,27 @@ bool has_ended(pid_t process) { return waitpid(process, nullptr, WNOHANG) != 0; 
 }  // namespace
 
 std::unique_ptr<RankGroup> RankGroup::start(const ModelConfig& config, const model::ModelSpec& spec) {
-  std::unique_ptr<RankGroup> group(new RankGroup);
-  const std::vector<double> shares = config.ranks.shares();
   const int ranks = config.ranks.tensor_parallel_size;
-  group->shards_ = std::make_shared<model::Shards>(model::Shards::make(spec, shares).or_throw());
-  const comm::ShmSegment segment = comm::ShmSegment::make(ranks, memory_bytes(spec, ranks), kCommandBytes).or_throw();
-  for (int rank = 1; rank < ranks; ++rank) group->processes_.push_back(spawn_rank(segment.descriptor(), rank));
-  group->communicator_ = comm::join_shm(segment.descriptor(), 0, kJoin).or_throw();
-  ByteWriter bytes;
-  bytes(log::level(), config);
-  group->communicator_->send(bytes.take(), kJoin).or_throw();
+  std::unique_ptr<RankGroup> group(new RankGroup(config, memory_bytes(spec, ranks)));
+  group->shards_ = std::make_shared<model::Shards>(model::Shards::make(spec, config.ranks.shares()).or_throw());
+  group->communicator_ = std::make_shared<comm::ReplaceableCommunicator>(group->spawn());
   return group;
 }
 
-RankGroup::~RankGroup() {
-  communicator_.reset();
-  const auto until = std::chrono::steady_clock::now() + kEnd;
-  for (const pid_t process : processes_) {
+std::unique_ptr<comm::Communicator> RankGroup::spawn() {
+  const int ranks = config_.ranks.tensor_parallel_size;
+  const comm::ShmSegment segment = comm::ShmSegment::make(ranks, memory_bytes_, kCommandBytes).or_throw();
+  for (int rank = 1; rank < ranks; ++rank) processes_.push_back(spawn_rank(segment.descriptor(), rank));
+  std::unique_ptr<comm::Communicator> joined = comm::join_shm(segment.descriptor(), 0, kJoin).or_throw();
+  ByteWriter bytes;
+  bytes(log::level(), config_);
+  joined->send(bytes.take(), kJoin).or_throw();
+  return joined;
+}
+
+void RankGroup::end(std::chrono::nanoseconds within) noexcept {
+  const auto until = std::chrono::steady_clock::now() + within;
+  for (const pid_t process : std::exchange(processes_, {})) {
     while (!has_ended(process)) {
       if (std::chrono::steady_clock::now() >= until) {
         kill(process, SIGKILL);
@@ -101,6 +105,16 @@ RankGroup::~RankGroup() {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
   }
+}
+
+void RankGroup::restart() {
+  end({});
+  communicator_->replace(spawn());
+}
+
+RankGroup::~RankGroup() {
+  communicator_.reset();
+  end(kEnd);
 }
 
 void follow_rank(int descriptor, int rank) {

@@ -2,10 +2,11 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <memory>
 #include <vector>
 
-#include "comm/communicator.h"
+#include "comm/replaceable.h"
 #include "model/model_spec.h"
 #include "model/shard.h"
 #include "runtime/model_config.h"
@@ -20,6 +21,9 @@ class RankGroup {
   // they must not find out each for itself. Throws LoadError.
   static std::unique_ptr<RankGroup> start(const ModelConfig& config, const model::ModelSpec& spec);
   ~RankGroup();
+  // Ends those that still run, whatever they do, and starts all anew. The communicator stays the same. Throws
+  // LoadError.
+  void restart();
   RankGroup(const RankGroup&) = delete;
   RankGroup& operator=(const RankGroup&) = delete;
 
@@ -28,9 +32,14 @@ class RankGroup {
   const std::vector<pid_t>& processes() const noexcept { return processes_; }  // of the ranks from 1 on
 
  private:
-  RankGroup() = default;
+  RankGroup(const ModelConfig& config, std::size_t memory) : config_(config), memory_bytes_(memory) {}
+  std::unique_ptr<comm::Communicator> spawn();
+  void end(std::chrono::nanoseconds within) noexcept;
+
+  ModelConfig config_;
+  std::size_t memory_bytes_;
   std::shared_ptr<const model::Shards> shards_;
-  std::shared_ptr<comm::Communicator> communicator_;
+  std::shared_ptr<comm::ReplaceableCommunicator> communicator_;
   std::vector<pid_t> processes_;
 };
 

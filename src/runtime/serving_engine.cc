@@ -166,6 +166,7 @@ ServingEngine make_engine(const LoadedModel& loaded, const EngineConfig& config,
   made.executor = executor.get();
   made.adapters = load_adapters(loaded, config.adapters);
   made.executor->set_adapters(made.adapters);
+  if (loaded.ranks != nullptr) made.executor->set_recovery([&loaded] { restart_ranks(loaded); });
   const kv::KvStore* windowed = executor->store().windowed();
   made.disk = open_disk_tier(loaded, config, *executor,
                              executor->store().page_bytes() + (windowed != nullptr ? windowed->page_bytes() : 0));

@@ -1,6 +1,7 @@
 #include "backend/cpu/rank_exchange.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <utility>
 
@@ -10,7 +11,8 @@ namespace millrace::backend::cpu {
 namespace {
 
 constexpr std::size_t kAloneBytes = std::size_t{1} << 16;  // up to here one worker copies faster than several
-constexpr std::chrono::seconds kTimeout{30};
+// How long others may need longer for what is between two exchanges.
+constexpr comm::Communicator::Timeout kTimeout = std::chrono::seconds(2), kRowTimeout = std::chrono::milliseconds(60);
 
 }  // namespace
 
@@ -23,7 +25,7 @@ void RankExchange::record(StepProgram& program, const ExchangeArgs& args, const 
   const auto most = static_cast<std::int64_t>(half / row_bytes);
   for (std::int64_t first = 0; first < x.rows(); first += most) {
     const std::int64_t rows = std::min(most, x.rows() - first);
-    Block block{args, x, communicator_->memory().data() + recorded_++ % 2 * half};
+    Block block{args, x, communicator_->memory().data() + (communicator_->published() + recorded_++) % 2 * half};
     block.x.data = x.row(first);
     block.x.shape = {rows, x.cols()};
     if (!args.owners.empty()) {
@@ -32,13 +34,13 @@ void RankExchange::record(StepProgram& program, const ExchangeArgs& args, const 
     if (static_cast<std::size_t>(rows) * row_bytes <= kAloneBytes) {
       program.add_tasks(1, [=, this](std::int64_t, int) {
         put(block, 0, rows);
-        meet();
+        meet(rows);
         take(block, 0, rows);
       });
       continue;
     }
     program.add_split(rows, 1, [=, this](std::int64_t begin, std::int64_t end, int) { put(block, begin, end); });
-    program.add_tasks(1, [this](std::int64_t, int) { meet(); });
+    program.add_tasks(1, [=, this](std::int64_t, int) { meet(rows); });
     program.add_split(rows, 1, [=, this](std::int64_t begin, std::int64_t end, int) { take(block, begin, end); });
   }
 }
@@ -58,9 +60,9 @@ void RankExchange::put(const Block& block, std::int64_t begin, std::int64_t end)
   for (std::int64_t t = begin; t < end; ++t) std::copy_n(x.row(t) + first, n, to + first * x.rows() + t * n);
 }
 
-void RankExchange::meet() noexcept {
+void RankExchange::meet(std::int64_t rows) noexcept {
   if (has_failed_.load(std::memory_order_relaxed)) return;
-  auto met = communicator_->await(communicator_->publish(), kTimeout);
+  auto met = communicator_->await(communicator_->publish(), std::max(kTimeout, rows * kRowTimeout));
   if (met) return;
   failure_ = met.error();
   has_failed_.store(true, std::memory_order_relaxed);
@@ -84,7 +86,8 @@ void RankExchange::take(const Block& block, std::int64_t begin, std::int64_t end
 }
 
 void RankExchange::check() {
-  if (has_failed_.load(std::memory_order_relaxed)) throw LoadError(failure_);
+  recorded_ = 0;
+  if (has_failed_.exchange(false)) throw LoadError(failure_);
 }
 
 }  // namespace millrace::backend::cpu

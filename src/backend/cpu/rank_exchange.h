@@ -22,7 +22,7 @@ class RankExchange {
   int ranks() const noexcept { return communicator_->ranks(); }
   // On the stream's thread. What `args` points to must stay until the program has run.
   void record(StepProgram& program, const ExchangeArgs& args, const TensorView& x);
-  // Throws the LoadError of the first exchange that has failed. Those behind it did nothing.
+  // When the program has run. Throws the LoadError of the first exchange that has failed; those behind it did nothing.
   void check();
 
  private:
@@ -32,11 +32,11 @@ class RankExchange {
     std::byte* memory;
   };
   void put(const Block& block, std::int64_t begin, std::int64_t end) const noexcept;
-  void meet() noexcept;
+  void meet(std::int64_t rows) noexcept;
   void take(const Block& block, std::int64_t begin, std::int64_t end) const noexcept;
 
   std::shared_ptr<comm::Communicator> communicator_;
-  std::uint64_t recorded_ = 0;
+  std::uint64_t recorded_ = 0;  // blocks, since check() was last called
   std::atomic<bool> has_failed_{false};
   Error failure_;  // if so
 };

@@ -14,6 +14,7 @@ class SelfCommunicator final : public Communicator {
   int ranks() const noexcept override { return 1; }
   std::span<std::byte> memory() noexcept override { return {memory_.data(), memory_.size()}; }
   std::uint64_t publish() noexcept override { return ++published_; }
+  std::uint64_t published() const noexcept override { return published_; }
   Result<void> await(std::uint64_t, Timeout) noexcept override { return {}; }
   Result<void> send(std::span<const std::byte>, Timeout) noexcept override { return {}; }
   Result<std::vector<std::byte>> receive(Timeout) override {

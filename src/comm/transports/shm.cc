@@ -99,6 +99,8 @@ class ShmCommunicator final : public Communicator {
     return published_;
   }
 
+  std::uint64_t published() const noexcept override { return published_; }
+
   Result<void> await(std::uint64_t block, Timeout timeout) noexcept override {
     for (int other = 0; other < ranks(); ++other) {
       if (other == rank_) continue;

@@ -20,28 +20,25 @@ class PagesOfRanks final : public kv::PageRanks {
   PagesOfRanks(RankLeader& leader, std::uint32_t store, std::vector<std::size_t> pages,
                std::vector<std::size_t> windows)
       : leader_(leader), store_(store), sizes_{std::move(pages), std::move(windows)} {}
-  ~PagesOfRanks() override {
-    try {
-      leader_.send(RankStoreEnd{store_});
-    } catch (const LoadError&) {  // they have ended
-    }
-  }
+  ~PagesOfRanks() override { leader_.end_store(store_); }
   std::size_t page_bytes(bool windowed) const noexcept override {
     std::size_t bytes = 0;
     for (std::size_t rank = 1; rank < sizes_[windowed].size(); ++rank) bytes += sizes_[windowed][rank];
     return bytes;
   }
+  bool intact() const noexcept override { return leader_.intact(); }
   std::uint32_t store() const noexcept override { return store_; }
   void copy(bool windowed, kv::BlockId from, kv::BlockId to) override {
-    leader_.send(RankPageCopy{{store_, windowed, from}, to});
+    leader_.try_send(RankPageCopy{{store_, windowed, from}, to});
   }
   void read(bool windowed, kv::BlockId page, std::span<const std::byte> own, std::span<std::byte> out) override {
-    leader_.send(RankPageRead{{store_, windowed, page}});
-    const std::vector<std::byte> all = gather_of_ranks(leader_.backend(), sizes_[windowed], own, true);
+    std::vector<std::byte> all;
+    if (!leader_.try_send(RankPageRead{{store_, windowed, page}})) return;
+    if (!leader_.try_gather(sizes_[windowed], own, all)) return;
     std::copy(all.begin() + static_cast<std::ptrdiff_t>(own.size()), all.end(), out.begin());
   }
   void write(bool windowed, kv::BlockId page, std::span<const std::byte> in) override {
-    leader_.send(RankPageWrite{{store_, windowed, page}, {in.begin(), in.end()}});
+    leader_.try_send(RankPageWrite{{store_, windowed, page}, {in.begin(), in.end()}});
   }
 
  private:
@@ -52,18 +49,60 @@ class PagesOfRanks final : public kv::PageRanks {
 
 }  // namespace
 
-RankLeader::~RankLeader() {
-  try {
-    send(RankEnd{});
-  } catch (const LoadError& failure) {
-    log::debug("ranks: {}", failure.what());
+RankLeader::~RankLeader() { try_send(RankEnd{}); }
+
+void RankLeader::send(const RankCommand& command) {
+  if (lost_) throw LoadError(*lost_);
+  ByteWriter bytes;
+  bytes(command);
+  if (auto sent = communicator_->send(bytes.take(), kTimeout); !sent) {
+    lost_ = sent.error();
+    throw LoadError(*lost_);
   }
 }
 
-void RankLeader::send(const RankCommand& command) {
-  ByteWriter bytes;
-  bytes(command);
-  communicator_->send(bytes.take(), kTimeout).or_throw();
+bool RankLeader::try_send(const RankCommand& command) noexcept {
+  try {
+    send(command);
+    return true;
+  } catch (const LoadError& failure) {
+    log::debug("ranks: {}", failure.what());
+    return false;
+  }
+}
+
+bool RankLeader::try_gather(std::span<const std::size_t> sizes, std::span<const std::byte> own,
+                            std::vector<std::byte>& all) noexcept {
+  try {
+    all = gather_of_ranks(backend_, sizes, own, true);
+    return true;
+  } catch (const LoadError& failure) {
+    lost_ = failure.error();
+    return false;
+  }
+}
+
+void RankLeader::restore() {
+  lost_.reset();
+  for (const auto& [number, store] : stores_) {
+    send(store.command);
+    for (const StoreBytes& of_rank : gather_of_ranks(backend_, store.made)) {
+      if (of_rank.is_made == 0) {
+        throw_load_error(ErrorCode::kResourceExhausted, "", "a rank's memory is too short for its keys and values");
+      }
+    }
+  }
+  if (!int8x2_.empty()) send(RankInt8x2{int8x2_});
+}
+
+void RankLeader::end_store(std::uint32_t store) noexcept {
+  stores_.erase(store);
+  try_send(RankStoreEnd{store});
+}
+
+void RankLeader::set_int8x2(std::vector<std::string> weights) {
+  send(RankInt8x2{weights});
+  int8x2_ = std::move(weights);
 }
 
 void RankLeader::step(const BatchInput& input, std::uint32_t store) {
@@ -89,7 +128,7 @@ void RankLeader::step(const BatchInput& input, std::uint32_t store) {
 }
 
 Result<std::shared_ptr<kv::PageRanks>> RankLeader::make_store(RankStore store, const StoreBytes& made) {
-  store.store = stores_++;
+  store.store = next_store_++;
   send(store);
   const std::vector<StoreBytes> all = gather_of_ranks(backend_, made);
   std::vector<int> without;
@@ -99,6 +138,7 @@ Result<std::shared_ptr<kv::PageRanks>> RankLeader::make_store(RankStore store, c
     pages.push_back(all[rank].page);
     windows.push_back(all[rank].window_page);
   }
+  stores_[store.store] = {store, made};
   auto others = std::make_shared<PagesOfRanks>(*this, store.store, std::move(pages), std::move(windows));
   if (!without.empty()) {
     return make_error(ErrorCode::kResourceExhausted, "kv-cache-tokens",
