@@ -11,6 +11,7 @@
 #include "help_page.h"
 #include "old_flags.h"
 #include "printable.h"
+#include "runtime/follow_rank.h"
 #include "runtime/rank_group.h"
 #include "screen/look.h"
 #include "usage_error.h"

@@ -8,8 +8,7 @@
 namespace millrace::comm {
 
 // The communicator of a group that can be made anew, when a rank of it has ended: what uses this one stays as it is.
-// One thread at a time, as of Communicator; replace() is for the one that sends commands, while nobody publishes or
-// awaits.
+// One thread at a time, as of Communicator; replace() is for the one that sends commands, while no other is in a call.
 class ReplaceableCommunicator final : public Communicator {
  public:
   explicit ReplaceableCommunicator(std::unique_ptr<Communicator> first) : now_(std::move(first)) {}

@@ -10,7 +10,7 @@
 namespace millrace::engine {
 namespace {
 
-constexpr int kMostFailures = 3;                // of steps in a row, until what they are about is given up
+constexpr int kMostFailures = 5;                // of steps in a row, until what they are about is given up
 constexpr std::int64_t kStepsBeforeTrust = 16;  // measured ones, until what they say of time is acted on
 
 }  // namespace
@@ -40,8 +40,10 @@ void StepLoop::finish_oldest(std::vector<Output>& outputs) {
   launched_.pop_front();
   if (reporter_.observed()) reporter_.note_wait();
   const Result<StepResult> result = state_.executor->wait();
-  failures_ = result ? 0 : failures_ + 1;
-  if (result || !recover(step, result.error(), outputs)) commit(std::move(step), result, outputs);
+  const bool lost = !result && result.error().code == ErrorCode::kUnavailable && launched_.empty();
+  if (result) failures_ = 0;
+  if (!lost || !recover(step, result.error(), outputs)) commit(std::move(step), result, outputs);
+  if (lost) forget_pages();
   endings_.end_retired(outputs);
 }
 
@@ -184,26 +186,27 @@ bool StepLoop::reserve_for_drafts(ActiveSequence& sequence) {
 }
 
 bool StepLoop::recover(LaunchedStep& step, const Error& error, std::vector<Output>& outputs) {
-  if (error.code != ErrorCode::kUnavailable || !launched_.empty() || failures_ > kMostFailures) return false;
-  log::warn("a step has failed: {}; it is to be computed again", error.message);
   while (state_.sessions.reclaim()) {
   }
-  if (auto recovered = state_.executor->recover(); !recovered) {
-    log::error("the device cannot be used again: {}", recovered.error().message);
-    return false;
-  }
-  ++state_.counters.failed_steps;
-  state_.scheduler.committed(step.plan, state_.view());
-  for (const sched::StepRow& row : step.plan.rows) uncount(row);
+  const auto recovered = state_.executor->recover();
+  if (!recovered) log::error("the device cannot be used again: {}", recovered.error().message);
   for (const auto list : {state_.scheduler.running(), state_.scheduler.waiting()}) {
     for (const sched::Sequence* s : list) {  // pages of scored beams are not in the scheduler's hands
       const auto& sequence = static_cast<const ActiveSequence&>(*s);
       if (sequence.is_beam && sequence.ending == FinishReason::kNone) beams_.fail(sequence, error);
     }
   }
+  const bool again = recovered && ++failures_ <= kMostFailures;  // it may be what these requests compute that fails
+  log::warn("a step has failed: {}{}", error.message, again ? "; it is to be computed again" : "");
+  if (!again) {
+    failures_ = 0;
+    return false;
+  }
+  ++state_.counters.failed_steps;
+  state_.scheduler.committed(step.plan, state_.view());
+  for (const sched::StepRow& row : step.plan.rows) uncount(row);
   step.branches.clear();
   beams_.advance(outputs);
-  forget_pages();
   return true;
 }
 

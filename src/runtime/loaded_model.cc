@@ -264,10 +264,19 @@ LoadedModel load_opened(Opened opened, const std::shared_ptr<comm::Communicator>
 }  // namespace
 
 void restart_ranks(const LoadedModel& loaded) {
+  constexpr int kAttempts = 5;  // of ranks that end while they start
   const TimePoint start = Env::system().now();
-  loaded.ranks->restart();
-  meet_ranks(loaded, *loaded.ranks->communicator());
-  loaded.transformer->leader()->restore();
+  for (int attempt = 1;; ++attempt) {
+    try {
+      loaded.ranks->restart();
+      meet_ranks(loaded, *loaded.ranks->communicator());
+      loaded.transformer->leader()->restore();
+      break;
+    } catch (const LoadError& failure) {
+      if (attempt == kAttempts || failure.error().code != ErrorCode::kUnavailable) throw;
+      log::warn("{}: ranks do not start: {}", loaded.checkpoint->path, failure.what());
+    }
+  }
   log::info("{}: {} ranks started anew in {:.0f} ms", loaded.checkpoint->path, loaded.ranks->processes().size(),
             milliseconds_between(start, Env::system().now()));
 }

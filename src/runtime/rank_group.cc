@@ -16,24 +16,11 @@
 #include "base/byte_archive.h"
 #include "base/log.h"
 #include "comm/transports/shm.h"
-#include "model/ranks/rank_follower.h"
-#include "runtime/loaded_model.h"
+#include "runtime/model_config_fields.h"
 
 extern char** environ;
 
 namespace millrace::runtime {
-
-template <typename Archive>
-void visit_fields(Archive& archive, RankConfig& ranks) {
-  archive(ranks.tensor_parallel_size, ranks.tensor_parallel_shares, ranks.allow_oversubscription);
-}
-template <typename Archive>
-void visit_fields(Archive& archive, ModelConfig& config) {
-  archive(config.path, config.device, config.threads, config.cpu_isa, config.kv_cache_dtype, config.kv_exceptions,
-          config.kv_layout, config.block_size, config.matmul_precision, config.quantization, config.iq_panels,
-          config.imatrix, config.memory, config.merged_lora, config.max_model_len, config.packed_cache,
-          config.packed_cache_limit, config.ranks);
-}
 
 namespace {
 
@@ -115,23 +102,6 @@ void RankGroup::restart() {
 RankGroup::~RankGroup() {
   communicator_.reset();
   end(kEnd);
-}
-
-void follow_rank(int descriptor, int rank) {
-  for (const int of_terminal : {SIGINT, SIGTERM, SIGHUP}) std::signal(of_terminal, SIG_IGN);  // rank 0 ends it
-  const std::shared_ptr<comm::Communicator> group = comm::join_shm(descriptor, rank, kJoin).or_throw();
-  close(descriptor);
-  const std::vector<std::byte> bytes = group->receive(kJoin).or_throw();
-  ModelConfig config;
-  log::Level level = log::Level::kInfo;
-  ByteReader reader(bytes);
-  reader(level, config);
-  if (!reader.ok() || reader.left() > 0) {
-    throw_load_error(ErrorCode::kBadFile, "", "rank 0 is of another version of millrace");
-  }
-  log::set_level(level);
-  const LoadedModel loaded = load_rank(config, group);
-  model::RankFollower(*group, *loaded.backend, *loaded.transformer).run();
 }
 
 }  // namespace millrace::runtime

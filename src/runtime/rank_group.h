@@ -43,11 +43,7 @@ class RankGroup {
   std::vector<pid_t> processes_;
 };
 
-// What main() does in such a process: follows rank 0 to the end. `descriptor` is of the group's shared memory. Throws
-// LoadError.
-void follow_rank(int descriptor, int rank);
-
-// How RankGroup::start() calls the program: PROGRAM kFollowRank DESCRIPTOR RANK.
+// How a rank's process is called: PROGRAM kFollowRank DESCRIPTOR RANK; see follow_rank().
 inline constexpr const char* kFollowRank = "follow-rank";
 
 }  // namespace millrace::runtime
