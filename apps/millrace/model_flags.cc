@@ -51,9 +51,10 @@ void ModelFlags::declare(CLI::App& app) {
 
 void ModelFlags::declare_ranks(CLI::App& app) {
   const OptionHeading heading(app, "Parallelism");
-  app.add_option("--tensor-parallel-size", ranks.tensor_parallel_size,
-                 "Processes that share every layer of the model, on this host; also -tp. The answers are those of one. "
-                 "--threads and --kv-cache-memory-bytes are of each")
+  app.add_option(
+         "--tensor-parallel-size", ranks.tensor_parallel_size,
+         "Number of processes on this host that share every layer of the model (-tp); the output does not change. "
+         "--threads and --kv-cache-memory-bytes are per process")
       ->envname("MILLRACE_TENSOR_PARALLEL_SIZE")
       ->check(CLI::Range(1, runtime::kMaxRanks));
   app.add_option("--tensor-parallel-shares", ranks.tensor_parallel_shares,
