@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <random>
 
+#include "backend/cpu/kv_encoding.h"
 #include "base/cpu.h"
 #include "comm/testing/rank_threads.h"
 #include "model/testing/golden_logits.h"
@@ -19,6 +20,8 @@ namespace {
 namespace fs = std::filesystem;
 using Steps = std::vector<std::vector<TestRunner::Chunk>>;
 using Logits = std::vector<std::vector<float>>;
+
+const std::string kGoldens = std::string(MILLRACE_TEST_DATA) + "/../golden/";
 
 struct Ranks {
   std::vector<double> shares;
@@ -63,51 +66,88 @@ std::vector<std::int32_t> tokens_of_seed(std::size_t n, unsigned seed) {
   return tokens;
 }
 
-std::int64_t fewest_query_heads(const std::string& path) {
+// As many ranks as the model allows, up to 4.
+int most_ranks(const std::string& path) {
   const auto checkpoint = checkpoint::open_checkpoint(Env::system(), path).or_throw();
   const ModelSpec spec = make_spec(*checkpoint).or_throw();
-  std::int64_t ranks = 1;
-  while (Shards::make(spec, std::vector<double>(static_cast<std::size_t>(ranks) + 1, 1.0)) && ranks < 8) ++ranks;
-  return ranks;
+  std::size_t ranks = 1;
+  while (ranks < 4 && Shards::make(spec, std::vector<double>(ranks + 1, 1.0))) ++ranks;
+  return static_cast<int>(ranks);
 }
 
-class SharedModel : public testing::TestWithParam<fs::path> {};
+std::vector<double> equal_shares(int ranks) { return std::vector<double>(static_cast<std::size_t>(ranks), 1.0); }
 
-TEST_P(SharedModel, HasTheBitsOfOneRank) {
-  const std::vector<std::int32_t> tokens = read_golden(GetParam()).tokens, other = tokens_of_seed(9, 5);
-  const auto length = static_cast<std::int64_t>(tokens.size());
-  const TestRunner::Options options{.kv = "bf16", .max_length = std::max<std::int64_t>(length, 9)};
-  Steps steps = {{{0, length - 3}}, {{1, 8}, {0, 1}}};
-  for (int i = 0; i < 2; ++i) steps.push_back({{0, 1}});
-  steps.push_back({{1, 1}});
-  const Logits expected = TestRunner(GetParam(), options).run({tokens, other}, steps);
-  const std::int64_t most = fewest_query_heads(GetParam());
-  std::vector<Ranks> groups;
-  for (std::int64_t ranks = 2; ranks <= std::min<std::int64_t>(most, 4); ++ranks) {
-    groups.push_back({.shares = std::vector<double>(static_cast<std::size_t>(ranks), 1.0)});
-  }
-  if (most >= 2) groups.push_back({.shares = {1, 2}, .threads = {3, 1}});
-  for (const Ranks& ranks : groups) {
-    const Logits found = run_shared(GetParam(), options, ranks, {tokens, other}, steps);
-    for (std::size_t s = 0; s < expected.size(); ++s) {
-      ASSERT_EQ(found[s].size(), expected[s].size());
-      EXPECT_EQ(std::memcmp(found[s].data(), expected[s].data(), expected[s].size() * sizeof(float)), 0)
-          << ranks.shares.size() << " ranks, sequence " << s;
+// A prompt, the beginning of another one beside a token of the first, and single tokens.
+class SharedModel : public testing::TestWithParam<fs::path> {
+ protected:
+  void expect_bits_of_one(const std::string& path, const std::vector<std::int32_t>& tokens, TestRunner::Options options,
+                          const std::vector<Ranks>& groups) {
+    const auto length = static_cast<std::int64_t>(tokens.size());
+    options.max_length = std::max<std::int64_t>(length, 9);
+    const std::vector<std::vector<std::int32_t>> sequences = {tokens, tokens_of_seed(9, 5)};
+    const Steps steps = {{{0, length - 3}}, {{1, 8}, {0, 1}}, {{0, 1}}, {{0, 1}}, {{1, 1}}};
+    const Logits expected = TestRunner(path, options).run(sequences, steps);
+    for (const Ranks& ranks : groups) {
+      const Logits found = run_shared(path, options, ranks, sequences, steps);
+      for (std::size_t s = 0; s < expected.size(); ++s) {
+        ASSERT_EQ(found[s].size(), expected[s].size());
+        EXPECT_EQ(std::memcmp(found[s].data(), expected[s].data(), expected[s].size() * sizeof(float)), 0)
+            << ranks.shares.size() << " ranks, sequence " << s;
+      }
     }
   }
+};
+
+TEST_P(SharedModel, HasTheBitsOfOneRank) {
+  const std::string path = GetParam();
+  const auto checkpoint = checkpoint::open_checkpoint(Env::system(), path).or_throw();
+  if (const auto spec = make_spec(*checkpoint); !spec && spec.error().code == ErrorCode::kUnsupported) return;
+  const int most = most_ranks(path);
+  std::vector<Ranks> groups;
+  for (int ranks = 2; ranks <= most; ++ranks) groups.push_back({.shares = equal_shares(ranks)});
+  if (most >= 2) groups.push_back({.shares = {1, 2}, .threads = {3, 1}});
+  const fs::path folder = fs::is_directory(GetParam()) ? GetParam() : GetParam().parent_path();
+  const bool has_golden = fs::exists(folder / "expected.json");
+  expect_bits_of_one(path, has_golden ? read_golden(folder).tokens : tokens_of_seed(24, 1), {.kv = "bf16"}, groups);
 }
 
-std::vector<fs::path> families() {
-  std::vector<fs::path> folders;
-  for (const auto& folder : fs::directory_iterator(fs::path(MILLRACE_TEST_DATA) / "../golden/families")) {
-    if (fs::exists(folder.path() / "config.json")) folders.push_back(folder.path());
+TEST_F(SharedModel, HasTheBitsOfOneRankInEveryKindOfPages) {
+  for (const backend::cpu::KvEncoding& encoding : backend::cpu::all_kv_encodings()) {
+    SCOPED_TRACE(encoding.name);
+    const std::string path = kGoldens + "tiny/llama";
+    expect_bits_of_one(path, tokens_of_seed(600, 1), {.kv = encoding.name},  // longer than a split of attention
+                       {{.shares = {1, 1}}, {.shares = {2, 1}}});
   }
-  std::ranges::sort(folders);
-  return folders;
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, SharedModel, testing::ValuesIn(families()), [](const auto& of) {
-  std::string name = of.param.filename();
+// Where the arithmetic is f32 or int8, also bits of other instruction sets.
+TEST_F(SharedModel, HasTheBitsOfOneRankOnUnlikeRanks) {
+  for (int isa = 0; isa < static_cast<int>(detect_isa()); ++isa) {
+    if (!has_isa(static_cast<Isa>(isa))) continue;
+    const Ranks unlike{.shares = {1, 1}, .isas = {"", std::string(to_string(static_cast<Isa>(isa)))}};
+    expect_bits_of_one(kGoldens + "families/qwen3_moe", tokens_of_seed(24, 1),
+                       {.precision = backend::MatmulPrecision::kF32}, {unlike});
+    expect_bits_of_one(kGoldens + "quantized/awq_gemm_g32", tokens_of_seed(24, 1), {}, {unlike});
+  }
+}
+
+// Of every family, and of every format that others write.
+std::vector<fs::path> models() {
+  std::vector<fs::path> all;
+  for (const char* kind : {"families", "tiny", "gptq", "gptqmodel", "quantized", "gguf_types"}) {
+    for (const auto& folder : fs::directory_iterator(fs::path(kGoldens) / kind)) {
+      if (fs::exists(folder.path() / "config.json"))
+        all.push_back(folder.path());
+      else if (fs::exists(folder.path() / "model.gguf"))
+        all.push_back(folder.path() / "model.gguf");
+    }
+  }
+  std::ranges::sort(all);
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, SharedModel, testing::ValuesIn(models()), [](const auto& of) {
+  std::string name = fs::relative(of.param, kGoldens);
   std::ranges::replace_if(name, [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
   return name;
 });
