@@ -163,6 +163,7 @@ struct Opened {
   model::ModelSpec spec;
   model::Merged merged;
   std::uint64_t checkpoint_key = 0, planned = 0;  // bytes of weights
+  double ms = 0.0;                                // that opening took
 };
 
 // Part of the name of packed weights in their cache.
@@ -174,12 +175,14 @@ std::uint64_t packed_key(std::uint64_t checkpoint_key, const ModelConfig& config
 Opened open_model(const ModelConfig& config) {
   Opened opened;
   LoadedModel& loaded = opened.loaded;
+  const TimePoint start = Env::system().now();
   loaded.config = config;
   loaded.checkpoint = checkpoint::open_checkpoint(Env::system(), config.path).or_throw();
   if (const model::ScaledAdapter adapter{config.merged_lora}; !adapter.path.empty()) {
     opened.merged = model::merge_adapters(Env::system(), *loaded.checkpoint, config.make_backend(1), {&adapter, 1});
   }
   opened.checkpoint_key = model::weights_key(*loaded.checkpoint);
+  opened.ms = milliseconds_between(start, Env::system().now());
   auto planner = config.make_backend(1);
   opened.spec = model::make_spec(*loaded.checkpoint, planner->limits()).or_throw();
   const model::CheckpointWeights stored(*loaded.checkpoint);
@@ -255,9 +258,9 @@ LoadedModel load_opened(Opened opened, const std::shared_ptr<comm::Communicator>
       std::make_unique<model::Transformer>(*loaded.checkpoint, std::move(opened.spec), *loaded.backend, options);
   if (group != nullptr) meet_ranks(loaded, *group);
   if (opened.merged.error != nullptr) log_merged(loaded, opened.merged);
-  log::info("{}{}: {} of weights ready in {:.0f} ms", loaded.checkpoint->path,
-            group != nullptr ? fmt::format(", rank {}", group->rank()) : std::string(),
-            readable_bytes(loaded.transformer->weight_bytes()), milliseconds_between(start, env.now()));
+  log::info("{}: opened in {:.0f} ms, {} of weights ready in {:.0f} ms more{}", loaded.checkpoint->path, opened.ms,
+            readable_bytes(loaded.transformer->weight_bytes()), milliseconds_between(start, env.now()),
+            group != nullptr ? fmt::format(", of rank {}", group->rank()) : std::string());
   return loaded;
 }
 
