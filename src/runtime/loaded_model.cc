@@ -205,10 +205,13 @@ struct RankKey {
   bool operator==(const RankKey&) const = default;
 };
 
-// Waits for the other ranks, which may need longer to load, and compares what they have loaded. On every rank.
+// Waits for the other ranks, which may need much longer to load than this one did, and compares what they have loaded.
+// On every rank.
 void meet_ranks(const LoadedModel& loaded, comm::Communicator& group) {
-  constexpr std::chrono::hours kLoading{24};
-  group.await(group.publish(), kLoading).or_throw();
+  constexpr std::chrono::milliseconds kLeast{60'000};
+  constexpr double kTimes = 20.0;
+  const auto timeout = std::max(kLeast, std::chrono::milliseconds(static_cast<std::int64_t>(kTimes * loaded.load_ms)));
+  group.await(group.publish(), timeout).or_throw();
   const ModelConfig& config = loaded.config;
   const RankKey own{.weights = loaded.weights_key,
                     .computation = model::computation_key(loaded.transformer->spec()),
@@ -256,10 +259,11 @@ LoadedModel load_opened(Opened opened, const std::shared_ptr<comm::Communicator>
   }
   loaded.transformer =
       std::make_unique<model::Transformer>(*loaded.checkpoint, std::move(opened.spec), *loaded.backend, options);
+  loaded.load_ms = milliseconds_between(start, env.now());
   if (group != nullptr) meet_ranks(loaded, *group);
   if (opened.merged.error != nullptr) log_merged(loaded, opened.merged);
   log::info("{}: opened in {:.0f} ms, {} of weights ready in {:.0f} ms more{}", loaded.checkpoint->path, opened.ms,
-            readable_bytes(loaded.transformer->weight_bytes()), milliseconds_between(start, env.now()),
+            readable_bytes(loaded.transformer->weight_bytes()), loaded.load_ms,
             group != nullptr ? fmt::format(", of rank {}", group->rank()) : std::string());
   return loaded;
 }

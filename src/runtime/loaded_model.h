@@ -26,6 +26,7 @@ struct LoadedModel {
   std::uint64_t weights_key = 0;              // of the weights that are computed with
   model::WeightSummary weights = {};          // how its files store them
   model::LoadQuantization quantization = {};  // what loading made of them
+  double load_ms = 0.0;                       // that packing its weights took
 };
 
 // What config.iq_panels means for the checkpoint: "fast" or "compact". `backend` is of the kind that will compute, with

@@ -16,6 +16,8 @@
 #include "base/byte_archive.h"
 #include "base/log.h"
 #include "comm/transports/shm.h"
+#include "model/block.h"
+#include "model/shard.h"
 #include "runtime/model_config_fields.h"
 
 extern char** environ;
@@ -44,12 +46,21 @@ std::size_t memory_bytes(const model::ModelSpec& spec, int ranks) {
   return 2 * (std::max(kBlockBytes, row) + 64);
 }
 
+constexpr int kSegment = 3;  // the segment's descriptor in a rank's process
+
+// Of this process's descriptors it has the standard ones and the segment: a socket that it kept would not be closed
+// with ours.
 pid_t spawn_rank(int descriptor, int rank) {
-  const std::string fd = std::to_string(descriptor), number = std::to_string(rank);
+  const std::string fd = std::to_string(kSegment), number = std::to_string(rank);
   const char* const arguments[] = {"millrace", kFollowRank, fd.c_str(), number.c_str(), nullptr};
   pid_t process = 0;
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, descriptor, kSegment);
+  posix_spawn_file_actions_addclosefrom_np(&actions, kSegment + 1);
   const int failure =
-      posix_spawn(&process, "/proc/self/exe", nullptr, nullptr, const_cast<char* const*>(arguments), environ);
+      posix_spawn(&process, "/proc/self/exe", &actions, nullptr, const_cast<char* const*>(arguments), environ);
+  posix_spawn_file_actions_destroy(&actions);
   if (failure != 0) {
     throw_load_error(ErrorCode::kResourceExhausted, "tensor-parallel-size",
                      "tensor-parallel-size: cannot start rank {}: {}", rank, std::strerror(failure));
@@ -63,8 +74,8 @@ bool has_ended(pid_t process) { return waitpid(process, nullptr, WNOHANG) != 0; 
 
 std::unique_ptr<RankGroup> RankGroup::start(const ModelConfig& config, const model::ModelSpec& spec) {
   const int ranks = config.ranks.tensor_parallel_size;
+  model::Shards::make(spec, config.ranks.shares()).or_throw();  // before any of them starts
   std::unique_ptr<RankGroup> group(new RankGroup(config, memory_bytes(spec, ranks)));
-  group->shards_ = std::make_shared<model::Shards>(model::Shards::make(spec, config.ranks.shares()).or_throw());
   group->communicator_ = std::make_shared<comm::ReplaceableCommunicator>(group->spawn());
   return group;
 }

@@ -8,7 +8,6 @@
 
 #include "comm/replaceable.h"
 #include "model/model_spec.h"
-#include "model/shard.h"
 #include "runtime/model_config.h"
 
 namespace millrace::runtime {
@@ -28,7 +27,6 @@ class RankGroup {
   RankGroup& operator=(const RankGroup&) = delete;
 
   std::shared_ptr<comm::Communicator> communicator() const noexcept { return communicator_; }
-  std::shared_ptr<const model::Shards> shards() const noexcept { return shards_; }
   const std::vector<pid_t>& processes() const noexcept { return processes_; }  // of the ranks from 1 on
 
  private:
@@ -38,7 +36,6 @@ class RankGroup {
 
   ModelConfig config_;
   std::size_t memory_bytes_;
-  std::shared_ptr<const model::Shards> shards_;
   std::shared_ptr<comm::ReplaceableCommunicator> communicator_;
   std::vector<pid_t> processes_;
 };

@@ -6,7 +6,7 @@ import signal
 import time
 
 import pytest
-from running_server import events
+from running_server import events, read_all, request_bytes
 
 TEXT, CHAT = "/v1/completions", "/v1/chat/completions"
 TWO = ["--tensor-parallel-size", "2", "-t", "1", "--allow-oversubscription"]  # whatever the machine has
@@ -102,3 +102,17 @@ def test_no_rank_outlives_the_first(start):
         running.process.kill()
         running.process.wait()
         wait_until(lambda: not is_there(rank))
+
+
+def test_a_rank_that_is_started_later_holds_no_connection(start):
+    """Else a connection that the server has closed stays open at the client's end."""
+    body = {"prompt": "Once upon a time", "max_tokens": 200, "stream": True, "ignore_eos": True}
+    with start(*TWO) as running, running.connect(20) as plug:
+        plug.sendall(request_bytes(TEXT, body, ["Connection: close"]))
+        plug.recv(1)
+        [rank] = others(running)
+        os.kill(rank, signal.SIGKILL)
+        assert b"[DONE]" in read_all(plug)
+        [rank] = others(running)
+        held = {os.readlink(link) for link in pathlib.Path(f"/proc/{rank}/fd").iterdir()}
+        assert not any(target.startswith("socket:") for target in held), held

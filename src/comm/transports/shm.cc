@@ -246,7 +246,7 @@ Result<ShmSegment> ShmSegment::make(int ranks, std::size_t memory_bytes, std::si
                          .rank_bytes = sizeof(ShmRank),
                          .command_bytes = command_bytes,
                          .memory_bytes = memory_bytes};
-  ShmSegment segment(memfd_create("millrace ranks", 0));
+  ShmSegment segment(memfd_create("millrace ranks", MFD_CLOEXEC));
   if (segment.descriptor_ < 0) return system_error("memfd_create");
   if (const int failure = posix_fallocate(segment.descriptor_, 0, static_cast<off_t>(header.bytes())); failure != 0) {
     errno = failure;

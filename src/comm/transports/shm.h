@@ -17,7 +17,7 @@ class ShmSegment {
   ShmSegment(ShmSegment&& other) noexcept;
   ShmSegment& operator=(ShmSegment&& other) noexcept = delete;
 
-  // A descriptor that processes inherit; join_shm() takes it.
+  // A descriptor for join_shm(), which processes inherit by fork() but not by exec().
   int descriptor() const noexcept { return descriptor_; }
 
  private:
