@@ -45,6 +45,8 @@ struct WeightSource {
   std::int64_t experts = 1;
   // What each expert's matrix is multiplied by; empty = 1.
   std::vector<float> factors = {};
+  // So many first rows, in whole groups of RoundingStatistics, are not counted there: another rank has them too.
+  std::int64_t uncounted_rows = 0;
 };
 
 // Statistics over the outputs of a weight in groups of 16: `moved` counts those of `outputs` that int8 rounding changed

@@ -106,7 +106,7 @@ class CombinationTest : public EngineTest {
       first_ = made_adapter(transformer_, *backend_, 1, 4);
       second_ = made_adapter(transformer_, *backend_, 2, 8);
       // Invoked by the first request's prompt amid its first page.
-      const std::vector<std::int32_t> prompt = random_prompt(kPrompt, kPromptSeed);
+      const std::vector<std::int32_t> prompt = random_tokens(kPrompt, kPromptSeed);
       activated_ = made_adapter(transformer_, *backend_, 3, 4, {prompt[20], prompt[21], prompt[22]});
       adapters_->put("first", "", first_);
       adapters_->put("activated", "", activated_);

@@ -64,7 +64,7 @@ TEST_F(EngineTest, ASessionComputesOnlyNewTokensAndAnswersTheSame) {
   Request second = request(1, 2);
   second.tokens = first.tokens;
   second.tokens.insert(second.tokens.end(), answer.begin(), answer.end());
-  const auto more = random_prompt(30, 9);
+  const auto more = random_tokens(30, 9);
   second.tokens.insert(second.tokens.end(), more.begin(), more.end());
   Request fresh = second;
   second.session = session;

@@ -281,7 +281,7 @@ TEST_F(ScoresTest, WithoutAnAnswerThePromptIsScoredAllTheSame) {
   EXPECT_TRUE(answer.tokens.empty());
   EXPECT_EQ(answer.last.finish, FinishReason::kLength);
   EXPECT_EQ(answer.last.stats.output_tokens, 0);
-  echo.tokens = random_prompt(512, 3);  // as long as the context
+  echo.tokens = random_tokens(512, 3);  // as long as the context
   EXPECT_EQ(run(*engine, echo).prompt_scores.size(), 511u);
   echo.tokens.resize(1);
   const Answer one = run(*engine, echo);
@@ -290,7 +290,7 @@ TEST_F(ScoresTest, WithoutAnAnswerThePromptIsScoredAllTheSame) {
 }
 
 TEST_F(ScoresTest, AnEmbeddingIsTheNormalisedStateOfTheLastTokenOrTheMean) {
-  const Rows rows = rows_of(random_prompt(kPrompt, 2));
+  const Rows rows = rows_of(random_tokens(kPrompt, 2));
   const std::size_t width = rows.hidden.size() / kPrompt;
   for (const Pooling pooling : {Pooling::kLast, Pooling::kMean}) {
     std::vector<double> expected(width, 0.0);

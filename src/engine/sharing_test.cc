@@ -74,7 +74,7 @@ TEST_F(EngineTest, ASessionIsAppendedToForkedAndRolledBack) {
   };
   auto engine = make();
   const SessionId session = engine->sessions().open();
-  const auto prompt = random_prompt(50, 1), question = random_prompt(20, 2), other = random_prompt(20, 3);
+  const auto prompt = random_tokens(50, 1), question = random_tokens(20, 2), other = random_tokens(20, 3);
   const auto first = drain(*engine, *engine->submit(next(prompt, session)))[0];
   const SessionId fork = *engine->sessions().fork(session);
   const auto left = drain(*engine, *engine->submit(next(question, session)))[0];

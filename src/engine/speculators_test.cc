@@ -81,7 +81,7 @@ TEST_F(RoundTest, EveryGuessIsRightAfterPrefixHitsForksAndPreemption) {
     auto engine = engine_with(method, 64, 4096);
     std::vector<Request> asked = requests(4, 30);
     asked[1].n = 3;
-    asked[2].tokens = random_prompt(64, 9);  // ends with a page
+    asked[2].tokens = random_tokens(64, 9);  // ends with a page
     asked[2].n = 3;
     run(*engine, asked);
     asked[0].tokens.insert(asked[0].tokens.end(), {7, 8, 9});
@@ -108,7 +108,7 @@ TEST_F(RoundTest, NoDraftIsLostWithPagesThatAreSwappedOut) {
       const auto engine = make(config, kv_tokens, pages_);
       engine->speculate(drafter(method.name, pages_, method.heads), {4, false});
       std::vector<Request> asked = requests(8, 200);
-      for (unsigned i = 0; i < asked.size(); ++i) asked[i].tokens = random_prompt(30, i);
+      for (unsigned i = 0; i < asked.size(); ++i) asked[i].tokens = random_tokens(30, i);
       run(*engine, asked);
       EXPECT_EQ(engine->counters().swaps > 2, swaps) << engine->counters().swaps;
       EXPECT_EQ(engine->counters().accepted_tokens, engine->counters().drafted_tokens);

@@ -132,7 +132,7 @@ TEST_F(StepInputTest, DraftsOverAWireAreTheSame) {
 }
 
 TEST_F(StepInputTest, TasksAndDraftsThatCannotBeAreRejected) {
-  const std::vector<std::int32_t> tokens = random_prompt(20, 1);
+  const std::vector<std::int32_t> tokens = random_tokens(20, 1);
   const std::vector<kv::BlockId> pages = {3, 0};
   const decode::LogitsPipeline pipeline({}, 64);
   draft::Task task{.tokens = tokens, .prompt_tokens = 12, .most = 4, .pipeline = &pipeline, .pages = pages};

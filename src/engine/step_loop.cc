@@ -10,7 +10,7 @@
 namespace millrace::engine {
 namespace {
 
-constexpr int kMostFailures = 5;                // of steps in a row, until what they are about is given up
+constexpr int kMaxFailures = 5;                 // of steps in a row, until what they are about is given up
 constexpr std::int64_t kStepsBeforeTrust = 16;  // measured ones, until what they say of time is acted on
 
 }  // namespace
@@ -196,7 +196,7 @@ bool StepLoop::recover(LaunchedStep& step, const Error& error, std::vector<Outpu
       if (sequence.is_beam && sequence.ending == FinishReason::kNone) beams_.fail(sequence, error);
     }
   }
-  const bool again = recovered && ++failures_ <= kMostFailures;  // it may be what these requests compute that fails
+  const bool again = recovered && ++failures_ <= kMaxFailures;  // it may be what these requests compute that fails
   log::warn("a step has failed: {}{}", error.message, again ? "; it is to be computed again" : "");
   if (!again) {
     failures_ = 0;

@@ -28,7 +28,7 @@ TEST(WindowUse, LongContextsHoldLittleMoreThanWhatTheMasksSee) {
   const auto tokenizer = text::load_gguf_tokenizer(text::small_byte_level_vocabulary("gpt2")).or_throw();
   const auto engine = Engine::create(std::move(executor), tokenizer, Env::system(), {}, nullptr).or_throw();
   Request request;
-  request.tokens = random_prompt(static_cast<std::size_t>(kLength - kAnswer), 1);
+  request.tokens = random_tokens(static_cast<std::size_t>(kLength - kAnswer), 1);
   request.sampling.max_tokens = kAnswer;
   request.sampling.ignore_eos = true;
   engine->submit(request).or_throw();

@@ -50,7 +50,8 @@ class KvStore final : public PageDevice {
   // Other ranks that have further heads of these pages, from now on; at most once.
   void share(const std::shared_ptr<PageRanks>& ranks) noexcept;
 
-  std::uint32_t number_of_ranks() const noexcept { return ranks_ ? ranks_->store() : 0; }  // PageRanks::store()
+  // The number by which the other ranks know it.
+  std::uint32_t number() const noexcept { return ranks_ ? ranks_->store() : 0; }
 
   // The bytes of a page for read() and write() are its keys and values of the first layer that is not windowed(), then
   // of the next, and so on, then those that other ranks have; page_bytes() in all, 0 where there is none.

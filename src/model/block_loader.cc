@@ -46,6 +46,11 @@ RowRange BlockLoader::rows(const BlockWeight& weight) const noexcept {
   return shards_.shards->rows(weight, layer_, shards_.rank);
 }
 
+std::int64_t BlockLoader::rows_of_rank_before(const BlockWeight& weight) const noexcept {
+  if (shards_.shards == nullptr || shards_.rank == 0) return 0;
+  return std::max<std::int64_t>(0, shards_.shards->rows(weight, layer_, shards_.rank - 1).last - rows(weight).first);
+}
+
 RankColumns BlockLoader::columns(const BlockWeight& weight) const {
   if (shards_.shards == nullptr) return {};
   return {shards_.shards->borders(weight, layer_), shards_.rank};
@@ -120,6 +125,7 @@ Product BlockLoader::pack(std::vector<backend::WeightSource> sources, std::vecto
   for (std::size_t i = 0; i < stacked.size(); ++i) {
     ranges.push_back(rows(stacked[i]));
     sources[i] = WeightLoader::with_range(std::move(sources[i]), ranges.back());
+    sources[i].uncounted_rows = rows_of_rank_before(stacked[i]);
   }
   product.weight = backend_.make_linear(std::move(sources), precision);
   product.bias = backend_.make_vector(stack(std::move(biases), stacked, ranges));

@@ -52,6 +52,8 @@ class BlockLoader {
   NormWeights head_norm(const NormSpec& spec, const BlockWeight& order, float factor);
 
  private:
+  // How many of the first rows that this rank has of a weight the one before it has too.
+  std::int64_t rows_of_rank_before(const BlockWeight& weight) const noexcept;
   std::string name(const std::string& pattern) const { return WeightLoader::layer_name(pattern, layer_); }
   Product pack(std::vector<backend::WeightSource> sources, std::vector<std::vector<float>> biases,
                std::span<const BlockWeight> stacked);

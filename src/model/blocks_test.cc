@@ -15,6 +15,7 @@
 #include "model/make_spec.h"
 #include "model/memory_plan.h"
 #include "model/testing/changed_model.h"
+#include "model/testing/random_tokens.h"
 #include "model/testing/runner.h"
 #include "model/weight_loader.h"
 
@@ -23,13 +24,6 @@ namespace {
 
 const std::string kTiny = std::string(MILLRACE_TEST_DATA) + "/../golden/tiny/";
 constexpr std::int64_t kHeadDim = 16, kWindow = 40;  // kHeadDim: of the tiny llama
-
-std::vector<std::int32_t> random_tokens(std::size_t n, unsigned seed) {
-  std::mt19937 random(seed);
-  std::vector<std::int32_t> tokens(n);
-  for (std::int32_t& t : tokens) t = static_cast<std::int32_t>(3 + random() % 61);
-  return tokens;
-}
 
 void expect_same_bits(const std::vector<float>& a, const std::vector<float>& b, const std::string& what) {
   ASSERT_EQ(a.size(), b.size()) << what;
@@ -62,7 +56,7 @@ TEST(TwoKvGroups, ComputeWhatRepeatedHeadsDo) {
       std::copy_n(values.begin(), values.size() / 2, values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2));
     }
   });
-  const std::vector<std::int32_t> tokens = random_tokens(200, 1);
+  const std::vector<std::int32_t> tokens = random_tokens(200, 1, 64);
   for (const std::string_view encoding : {"f32", "bf16", "int8"}) {
     const TestRunner::Options options{.kv = encoding, .max_length = 256};
     TestRunner grouped(one_head_in_layer_1(), options, with_two_groups);
@@ -74,7 +68,7 @@ TEST(TwoKvGroups, ComputeWhatRepeatedHeadsDo) {
 
 // Chunks, neighbours and threads change no bit.
 void expect_invariance(const std::string& path, const std::function<ModelSpec(ModelSpec)>& change) {
-  const std::vector<std::int32_t> tokens = random_tokens(600, 2), other = random_tokens(250, 3);
+  const std::vector<std::int32_t> tokens = random_tokens(600, 2, 64), other = random_tokens(250, 3, 64);
   TestRunner::Options options{.kv = "bf16", .max_length = 1024};
   TestRunner runner(path, options, change);
   const std::vector<float> whole = runner.run_whole(tokens), other_whole = runner.run_whole(other);
@@ -117,7 +111,7 @@ std::string other_values_in_layer_1(bool zeros) {
 
 // Dimensions of zeros that products with zeros take are none.
 TEST(OtherValues, OfZerosBehindThoseOfTheModelComputeWhatItDoes) {
-  const std::vector<std::int32_t> tokens = random_tokens(200, 6);
+  const std::vector<std::int32_t> tokens = random_tokens(200, 6, 64);
   const TestRunner::Options options{.max_length = 256};
   const std::vector<float> expected = TestRunner(kTiny + "llama", options).run_whole(tokens);
   const std::vector<float> logits =
@@ -198,7 +192,7 @@ TEST(HeadTurns, ComputeWhatHeadsSideBySideDo) {
     for (LayerSpec& layer : spec.layers) layer.get<AttentionParams>().heads_by_turns = true;
     return spec;
   };
-  const std::vector<std::int32_t> tokens = random_tokens(100, 8);
+  const std::vector<std::int32_t> tokens = random_tokens(100, 8, 64);
   const TestRunner::Options options{.max_length = 128};
   const std::vector<float> expected = TestRunner(kTiny + "llama", options).run_whole(tokens);
   expect_same_bits(TestRunner(by_turns, options, said).run_whole(tokens), expected, "by turns");
@@ -214,7 +208,7 @@ TEST(BlockList, ALayerWithoutAttentionComputesAsOneWhoseAttentionAddsNothing) {
     weights.erase("model.layers.0.self_attn.");
     weights.erase("model.layers.0.input_layernorm.");
   });
-  const std::vector<std::int32_t> tokens = random_tokens(90, 5);
+  const std::vector<std::int32_t> tokens = random_tokens(90, 5, 64);
   const TestRunner::Options options{.max_length = 128};
   TestRunner runner(without, options, [](ModelSpec spec) {
     spec.layers[0].blocks.erase(spec.layers[0].blocks.begin());
@@ -247,7 +241,7 @@ TEST(OddWidths, ComputeAsOnesWithAChannelOfZeros) {
     spec.layers[1].get<MlpParams>().width = kWidth - 1;
     return spec;
   };
-  const std::vector<std::int32_t> tokens = random_tokens(90, 11);
+  const std::vector<std::int32_t> tokens = random_tokens(90, 11, 64);
   const TestRunner::Options options{.max_length = 128};
   const std::vector<float> expected = TestRunner(change(false), options).run_whole(tokens);
   expect_same_bits(TestRunner(change(true), options, odd).run_whole(tokens), expected, "logits");
@@ -307,7 +301,7 @@ TEST(Matrices, ComputeWhatAnMlpOfNoActivationDoes) {
     weights.erase(mlp);
     weights.tensors[mlp + "matrix.weight"] = {{hidden, hidden}, std::move(values)};
   });
-  const std::vector<std::int32_t> tokens = random_tokens(90, 12);
+  const std::vector<std::int32_t> tokens = random_tokens(90, 12, 64);
   const TestRunner::Options options{.max_length = 128};
   const std::vector<float> expected = TestRunner(let_through, options, relu).run_whole(tokens);
   const std::vector<float> found = TestRunner(product, options, matrix).run_whole(tokens);

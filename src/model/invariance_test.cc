@@ -10,6 +10,7 @@
 
 #include "base/cpu.h"
 #include "model/testing/golden_logits.h"
+#include "model/testing/random_tokens.h"
 #include "model/testing/runner.h"
 
 namespace millrace::model {
@@ -17,13 +18,6 @@ namespace {
 
 const std::string kTinyModels = std::string(MILLRACE_TEST_DATA) + "/../golden/tiny/";
 const std::string kFamilyGoldens = std::string(MILLRACE_TEST_DATA) + "/../golden/families/";
-
-std::vector<std::int32_t> tokens_of_seed(std::size_t n, unsigned seed) {
-  std::mt19937 random(seed);
-  std::vector<std::int32_t> tokens(n);
-  for (std::int32_t& t : tokens) t = static_cast<std::int32_t>(3 + random() % 44);
-  return tokens;
-}
 
 void expect_bits(const std::vector<float>& a, const std::vector<float>& b, const std::string& what) {
   ASSERT_EQ(a.size(), b.size()) << what;
@@ -35,7 +29,7 @@ class Invariance : public testing::TestWithParam<const char*> {};
 TEST_P(Invariance, ChunksNeighboursAndThreadsChangeNoBit) {
   const std::string path = kTinyModels + GetParam();
   // Longer than a split of attention (512), so that splits and their merges are in play.
-  const std::vector<std::int32_t> tokens = tokens_of_seed(1100, 1), other = tokens_of_seed(300, 2);
+  const std::vector<std::int32_t> tokens = random_tokens(1100, 1), other = random_tokens(300, 2);
   TestRunner::Options options{.kv = "bf16", .max_length = 2048};
   TestRunner runner(path, options);
   const std::vector<float> whole = runner.run_whole(tokens);
@@ -66,7 +60,7 @@ TEST_P(Invariance, ChunksNeighboursAndThreadsChangeNoBit) {
 
 TEST_P(Invariance, EveryInstructionSetComputesTheSameBits) {
   const std::string path = kTinyModels + GetParam();
-  const std::vector<std::int32_t> tokens = tokens_of_seed(40, 4);
+  const std::vector<std::int32_t> tokens = random_tokens(40, 4);
   const std::vector<float> scalar =
       TestRunner(path, {.isa = "scalar", .kv = "bf16", .max_length = 64}).run_whole(tokens);
   for (int isa = 1; isa <= static_cast<int>(detect_isa()); ++isa) {
@@ -81,7 +75,7 @@ class FamilyInvariance : public testing::TestWithParam<std::string> {};
 
 TEST_P(FamilyInvariance, ChunksNeighboursThreadsAndInstructionSetsChangeNoBit) {
   const std::string path = kFamilyGoldens + GetParam();
-  const std::vector<std::int32_t> tokens = read_golden(path).tokens, other = tokens_of_seed(21, 5);
+  const std::vector<std::int32_t> tokens = read_golden(path).tokens, other = random_tokens(21, 5);
   const auto length = static_cast<std::int64_t>(tokens.size());
   TestRunner::Options options{.kv = "bf16", .max_length = length};
   TestRunner runner(path, options);

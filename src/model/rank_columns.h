@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -16,6 +17,7 @@ class RankColumns {
   RankColumns(std::vector<std::int64_t> borders, int rank)
       : borders_(std::move(borders)), rank_(static_cast<std::size_t>(rank)) {}
 
+  std::span<const std::int64_t> borders() const noexcept { return borders_; }  // empty: there is one rank
   bool are_shared() const noexcept { return !borders_.empty(); }
   backend::DeviceView own(const backend::DeviceView& rows) const {
     return borders_.empty() ? rows : rows.columns(borders_[rank_], borders_[rank_ + 1] - borders_[rank_]);

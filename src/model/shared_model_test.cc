@@ -6,13 +6,15 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
-#include <random>
+#include <map>
 
 #include "backend/cpu/kv_encoding.h"
 #include "base/cpu.h"
 #include "comm/testing/rank_threads.h"
 #include "model/testing/golden_logits.h"
+#include "model/testing/random_tokens.h"
 #include "model/testing/runner.h"
+#include "model/testing/test_ranks.h"
 
 namespace millrace::model {
 namespace {
@@ -29,21 +31,11 @@ struct Ranks {
   std::vector<int> threads = {};       // of each; empty: 1
 };
 
-void follow_rank(const std::string& path, const TestRunner::Options& options) {
+// Calls body(runner) as rank 0, while the others follow.
+template <typename Body>
+void run_shared(const std::string& path, TestRunner::Options options, const Ranks& ranks, const Body& body) {
   const auto checkpoint = checkpoint::open_checkpoint(Env::system(), path).or_throw();
-  const auto backend = backend::make_test_backend(options.threads, options.isa, options.group);
-  ModelSpec spec = make_spec(*checkpoint).or_throw();
-  const auto shards = std::make_shared<Shards>(Shards::make(spec, options.shares).or_throw());
-  Transformer model(*checkpoint, std::move(spec), *backend,
-                    {.precision = options.precision, .max_length = options.max_length, .shards = shards});
-  RankFollower(*options.group, *backend, model).run();
-}
-
-// The logits of rank 0.
-Logits run_shared(const std::string& path, TestRunner::Options options, const Ranks& ranks,
-                  const std::vector<std::vector<std::int32_t>>& sequences, const Steps& steps) {
-  Logits logits;
-  options.shares = ranks.shares;
+  options.shards = std::make_shared<Shards>(Shards::make(make_spec(*checkpoint).or_throw(), ranks.shares).or_throw());
   comm::run_ranks(static_cast<int>(ranks.shares.size()), 1 << 18, [&](std::shared_ptr<comm::Communicator> group) {
     TestRunner::Options own = options;
     const auto rank = static_cast<std::size_t>(group->rank());
@@ -51,23 +43,17 @@ Logits run_shared(const std::string& path, TestRunner::Options options, const Ra
     own.threads = ranks.threads.empty() ? 1 : ranks.threads[rank];
     own.isa = ranks.isas.empty() ? "" : ranks.isas[rank];
     if (rank == 0) {
-      logits = TestRunner(path, own).run(sequences, steps);
+      TestRunner runner(path, own);
+      body(runner);
     } else {
-      follow_rank(path, own);
+      follow_rank(path, own.group, {.precision = own.precision, .max_length = own.max_length, .shards = own.shards},
+                  own.threads, own.isa);
     }
   });
-  return logits;
-}
-
-std::vector<std::int32_t> tokens_of_seed(std::size_t n, unsigned seed) {
-  std::mt19937 random(seed);
-  std::vector<std::int32_t> tokens(n);
-  for (std::int32_t& t : tokens) t = static_cast<std::int32_t>(3 + random() % 44);
-  return tokens;
 }
 
 // As many ranks as the model allows, up to 4.
-int most_ranks(const std::string& path) {
+int max_ranks(const std::string& path) {
   const auto checkpoint = checkpoint::open_checkpoint(Env::system(), path).or_throw();
   const ModelSpec spec = make_spec(*checkpoint).or_throw();
   std::size_t ranks = 1;
@@ -84,11 +70,12 @@ class SharedModel : public testing::TestWithParam<fs::path> {
                           const std::vector<Ranks>& groups) {
     const auto length = static_cast<std::int64_t>(tokens.size());
     options.max_length = std::max<std::int64_t>(length, 9);
-    const std::vector<std::vector<std::int32_t>> sequences = {tokens, tokens_of_seed(9, 5)};
+    const std::vector<std::vector<std::int32_t>> sequences = {tokens, random_tokens(9, 5)};
     const Steps steps = {{{0, length - 3}}, {{1, 8}, {0, 1}}, {{0, 1}}, {{0, 1}}, {{1, 1}}};
     const Logits expected = TestRunner(path, options).run(sequences, steps);
     for (const Ranks& ranks : groups) {
-      const Logits found = run_shared(path, options, ranks, sequences, steps);
+      Logits found;
+      run_shared(path, options, ranks, [&](TestRunner& runner) { found = runner.run(sequences, steps); });
       for (std::size_t s = 0; s < expected.size(); ++s) {
         ASSERT_EQ(found[s].size(), expected[s].size());
         EXPECT_EQ(std::memcmp(found[s].data(), expected[s].data(), expected[s].size() * sizeof(float)), 0)
@@ -102,20 +89,20 @@ TEST_P(SharedModel, HasTheBitsOfOneRank) {
   const std::string path = GetParam();
   const auto checkpoint = checkpoint::open_checkpoint(Env::system(), path).or_throw();
   if (const auto spec = make_spec(*checkpoint); !spec && spec.error().code == ErrorCode::kUnsupported) return;
-  const int most = most_ranks(path);
+  const int most = max_ranks(path);
   std::vector<Ranks> groups;
   for (int ranks = 2; ranks <= most; ++ranks) groups.push_back({.shares = equal_shares(ranks)});
   if (most >= 2) groups.push_back({.shares = {1, 2}, .threads = {3, 1}});
   const fs::path folder = fs::is_directory(GetParam()) ? GetParam() : GetParam().parent_path();
   const bool has_golden = fs::exists(folder / "expected.json");
-  expect_bits_of_one(path, has_golden ? read_golden(folder).tokens : tokens_of_seed(24, 1), {.kv = "bf16"}, groups);
+  expect_bits_of_one(path, has_golden ? read_golden(folder).tokens : random_tokens(24, 1), {.kv = "bf16"}, groups);
 }
 
 TEST_F(SharedModel, HasTheBitsOfOneRankInEveryKindOfPages) {
   for (const backend::cpu::KvEncoding& encoding : backend::cpu::all_kv_encodings()) {
     SCOPED_TRACE(encoding.name);
     const std::string path = kGoldens + "tiny/llama";
-    expect_bits_of_one(path, tokens_of_seed(600, 1), {.kv = encoding.name},  // longer than a split of attention
+    expect_bits_of_one(path, random_tokens(600, 1), {.kv = encoding.name},  // longer than a split of attention
                        {{.shares = {1, 1}}, {.shares = {2, 1}}});
   }
 }
@@ -125,9 +112,30 @@ TEST_F(SharedModel, HasTheBitsOfOneRankOnUnlikeRanks) {
   for (int isa = 0; isa < static_cast<int>(detect_isa()); ++isa) {
     if (!has_isa(static_cast<Isa>(isa))) continue;
     const Ranks unlike{.shares = {1, 1}, .isas = {"", std::string(to_string(static_cast<Isa>(isa)))}};
-    expect_bits_of_one(kGoldens + "families/qwen3_moe", tokens_of_seed(24, 1),
+    expect_bits_of_one(kGoldens + "families/qwen3_moe", random_tokens(24, 1),
                        {.precision = backend::MatmulPrecision::kF32}, {unlike});
-    expect_bits_of_one(kGoldens + "quantized/awq_gemm_g32", tokens_of_seed(24, 1), {}, {unlike});
+    expect_bits_of_one(kGoldens + "quantized/awq_gemm_g32", random_tokens(24, 1), {}, {unlike});
+  }
+}
+
+// What loading counts of a weight is of all its rows, also where a rank has none of them.
+TEST_F(SharedModel, CountsWhatRoundingMovesOfAllRows) {
+  const std::string path = kGoldens + "quantized/awq_gemm_g32";
+  const auto counted = [](TestRunner& runner) {
+    std::map<std::string, std::pair<std::int64_t, std::int64_t>> counts;
+    runner.transformer().start_rounding_statistics();
+    runner.run_whole(random_tokens(24, 1));
+    for (const backend::RoundingStatistics& of_weight : runner.transformer().take_rounding_statistics()) {
+      counts[of_weight.weight] = {of_weight.outputs, of_weight.moved};
+    }
+    return counts;
+  };
+  TestRunner alone(path, {.max_length = 24});
+  const auto expected = counted(alone);
+  ASSERT_FALSE(expected.empty());
+  for (int ranks = 2; ranks <= 4; ++ranks) {
+    run_shared(path, {.max_length = 24}, {.shares = equal_shares(ranks)},
+               [&](TestRunner& runner) { EXPECT_EQ(counted(runner), expected) << ranks; });
   }
 }
 

@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "base/check.h"
-#include "model/ranks/rank_gather.h"
 #include "model/ranks/rank_leader.h"
 #include "model/weight_loader.h"
 
@@ -99,8 +98,7 @@ void Transformer::load(const checkpoint::Checkpoint& checkpoint, const ModelOpti
   const std::uint64_t all_bytes = loader.bytes();
   const WeightNames& names = spec_.names;
   if (shards_.shards != nullptr) {
-    vocabulary_borders_ = shards_.shards->borders(outer_weights(spec_).front(), 0);
-    vocabulary_ = RankColumns(vocabulary_borders_, shards_.rank);
+    vocabulary_ = {shards_.shards->borders(outer_weights(spec_).front(), 0), shards_.rank};
   }
   embedding_ = backend_.make_linear(
       {of_rank(loader.outer(names.embedding + ".weight", spec_.vocab_size, spec_.embedding_width()))},
@@ -162,54 +160,6 @@ backend::WeightSource Transformer::head_source(WeightLoader& loader) const {
   const std::int64_t width = spec_.embedding_width();
   return spec_.unit_head ? WeightLoader::with_unit_rows(loader.linear(name, spec_.vocab_size, width))
                          : loader.outer(name, spec_.vocab_size, width);
-}
-
-void Transformer::hold_vocabulary(const checkpoint::Checkpoint& checkpoint) {
-  if (!is_shared() || held_.embedding != nullptr) return;
-  if (project_in_ != nullptr) {
-    throw_load_error(ErrorCode::kUnsupported, "tensor-parallel-size",
-                     "tensor-parallel-size is {}: speculators do not work with ranks of a model whose embeddings have "
-                     "another size than its layers",
-                     backend_.ranks());
-  }
-  WeightLoader loader(checkpoint, spec_, quantization_);
-  const WeightNames& names = spec_.names;
-  if (!spec_.tied_head) held_.head = backend_.make_linear({head_source(loader)}, precision_);
-  if (loader.has(names.head + ".bias")) {
-    held_.head_bias = backend_.make_vector(loader.vector(names.head + ".bias", spec_.vocab_size));
-  }
-  held_.embedding = backend_.make_linear(
-      {loader.outer(names.embedding + ".weight", spec_.vocab_size, spec_.embedding_width())}, precision_);
-}
-
-kv::KvGroups Transformer::kv_groups(const backend::KvFormat& form, int rank) const {
-  return kv::group_layers(is_shared() ? shards_.shards->kv_needs(spec_, rank) : kv_needs(spec_), form);
-}
-
-int Transformer::ranks() const noexcept { return is_shared() ? shards_.shards->ranks() : 1; }
-
-Result<kv::KvStore> Transformer::make_store(const backend::KvFormat& form, std::int32_t pages,
-                                            std::int32_t window_pages) {
-  auto store = kv::KvStore::create(backend_, kv_groups(form), pages, window_pages);
-  if (leader_ == nullptr) return store;
-  RankLeader::StoreBytes bytes;
-  if (store) bytes = {1, store->page_bytes(), store->windowed() ? store->windowed()->page_bytes() : 0};
-  RankStore command{.encoding = std::string(form.encoding),
-                    .layout = std::string(form.layout),
-                    .block_tokens = form.block_tokens,
-                    .exceptions = {},
-                    .pages = pages,
-                    .window_pages = window_pages};
-  if (form.exceptions != nullptr) {
-    for (const backend::KvException& e : *form.exceptions) {
-      command.exceptions.push_back({e.first, e.last, std::string(e.encoding)});
-    }
-  }
-  auto others = leader_->make_store(std::move(command), bytes);
-  if (!store) return store;
-  if (!others) return others.error();
-  store->share(std::move(*others));
-  return store;
 }
 
 std::size_t Transformer::reserve(std::int64_t rows, std::int64_t logit_rows) {
@@ -277,23 +227,13 @@ void Transformer::embed(const BatchInput& input) {
   if (spec_.query_scale) backend_.position_scale(w.positions, *spec_.query_scale, w.layer.query_scale);
 }
 
-RowRange Transformer::vocabulary_rows() const noexcept {
-  if (shards_.shards == nullptr) return {0, spec_.vocab_size};
-  const auto rank = static_cast<std::size_t>(shards_.rank);
-  return {vocabulary_borders_[rank], vocabulary_borders_[rank + 1]};
-}
-
-backend::WeightSource Transformer::of_rank(backend::WeightSource vocabulary) const {
-  return WeightLoader::with_range(std::move(vocabulary), vocabulary_rows());
-}
-
 // Every token's row is of the rank that has it.
 void Transformer::exchange_embedded(std::span<const std::int32_t> tokens) {
   Workspace& w = *workspace_;
   w.owners.clear();
   for (const std::int32_t token : tokens) {
-    const auto border = std::ranges::upper_bound(vocabulary_borders_, token);
-    w.owners.push_back(static_cast<std::int32_t>(border - vocabulary_borders_.begin()) - 1);
+    const auto border = std::ranges::upper_bound(vocabulary_.borders(), token);
+    w.owners.push_back(static_cast<std::int32_t>(border - vocabulary_.borders().begin()) - 1);
   }
   backend_.exchange({.owners = w.owners}, project_in_ ? w.embedded : w.layer.residual);
 }
@@ -343,7 +283,7 @@ TensorView Transformer::forward(const BatchInput& input, const kv::KvStore& stor
   w.logits.release();
   CHECK(store.windowed() == nullptr || input.window_pages.size() == input.sequences.size());
   prepare_workspace(input);
-  if (leader_ != nullptr) leader_->step(input, store.number_of_ranks());
+  if (leader_ != nullptr) leader_->step(input, store.number());
   embed(input);
   const std::int64_t n_layers = input.layers.empty() ? layers_->size() : std::ssize(input.layers);
   const auto layer = [&](std::int64_t i) {
@@ -433,45 +373,6 @@ std::vector<backend::Linear*> Transformer::linears() const {
   std::vector<backend::Linear*> out = layers_->linears();
   out.push_back(head_ ? head_.get() : embedding_.get());
   return out;
-}
-
-void Transformer::set_int8x2(std::span<const std::string> weights) {
-  if (leader_ != nullptr) leader_->set_int8x2({weights.begin(), weights.end()});
-  for (backend::Linear* linear : linears()) {
-    for (const std::string& weight : weights) linear->set_int8x2(weight);
-  }
-}
-
-void Transformer::start_rounding_statistics() {
-  if (leader_ != nullptr) leader_->send(RankStatistics{.start = true});
-  for (backend::Linear* linear : linears()) linear->start_rounding_statistics();
-}
-
-std::vector<backend::RoundingStatistics> Transformer::take_rounding_statistics() {
-  if (leader_ != nullptr) leader_->send(RankStatistics{});
-  std::vector<backend::RoundingStatistics> all;
-  for (backend::Linear* linear : linears()) {
-    for (backend::RoundingStatistics& of_weight : linear->take_rounding_statistics())
-      all.push_back(std::move(of_weight));
-  }
-  if (!is_shared()) return all;
-  std::vector<std::int64_t> counts;
-  for (const backend::RoundingStatistics& of_weight : all) {
-    counts.insert(counts.end(), {of_weight.outputs, of_weight.moved});
-  }
-  const auto bytes = std::as_bytes(std::span(counts));
-  const std::vector<std::size_t> sizes(static_cast<std::size_t>(backend_.ranks()), bytes.size());
-  const std::vector<std::byte> gathered = gather_of_ranks(backend_, sizes, bytes);
-  std::vector<std::int64_t> of_ranks(gathered.size() / sizeof(std::int64_t));
-  std::memcpy(of_ranks.data(), gathered.data(), gathered.size());
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    all[i].outputs = all[i].moved = 0;
-    for (std::size_t at = 2 * i; at < of_ranks.size(); at += counts.size()) {
-      all[i].outputs += of_ranks[at];
-      all[i].moved += of_ranks[at + 1];
-    }
-  }
-  return all;
 }
 
 double Transformer::weight_bytes(double rows) const noexcept {

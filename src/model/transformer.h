@@ -130,8 +130,7 @@ class Transformer {
   ModelSpec spec_;
   backend::Backend& backend_;
   RankShards shards_;
-  std::shared_ptr<RankLeader> leader_;            // of rank 0
-  std::vector<std::int64_t> vocabulary_borders_;  // of ranks
+  std::shared_ptr<RankLeader> leader_;  // of rank 0
   RankColumns vocabulary_;
   std::int64_t max_length_;
   backend::MatmulPrecision precision_;

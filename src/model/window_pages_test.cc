@@ -8,19 +8,13 @@
 #include "backend/cpu/kv_layout.h"
 #include "kv/paged_cache.h"
 #include "model/blocks/attention.h"
+#include "model/testing/random_tokens.h"
 #include "model/testing/runner.h"
 
 namespace millrace::model {
 namespace {
 
 const std::string kLlama = std::string(MILLRACE_TEST_DATA) + "/../golden/tiny/llama";
-
-std::vector<std::int32_t> random_tokens(std::size_t n) {
-  std::mt19937 random(1);
-  std::vector<std::int32_t> tokens(n);
-  for (std::int32_t& t : tokens) t = static_cast<std::int32_t>(3 + random() % 61);
-  return tokens;
-}
 
 // A store whose free pages hold no numbers.
 class Poisoned final : public kv::PageDevice {
@@ -105,7 +99,7 @@ class WindowPagesTest : public testing::TestWithParam<Pages> {
 };
 
 TEST_P(WindowPagesTest, ChangeNoBit) {
-  const std::vector<std::int32_t> tokens = random_tokens(1300);
+  const std::vector<std::int32_t> tokens = random_tokens(1300, 1, 64);
   for (const Windows& windows : {Windows{8, 0}, {0, 33}, {100, 100}, {1, 0}, {600, 40}, {0, 512}}) {
     TestRunner model = runner(windows);
     const std::vector<float> whole = run(model, tokens, 0, 0);

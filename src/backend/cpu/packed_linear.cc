@@ -54,6 +54,7 @@ PackedLinear::PackedLinear(std::vector<WeightSource> sources, const KernelSet& k
     const std::size_t of_one = bytes(kernels, *source.format, source.rows, k_, precision);
     segments_.push_back({source.format, &kernel, n_, source.rows, panels_, kernel.panel_bytes(*source.format, k_),
                          of_one, total, order_of(std::move(source.columns)), source.name, source.factors});
+    segments_.back().uncounted_panels = source.uncounted_rows / kPanelRows;
     if (precision == MatmulPrecision::kInt8x2) set_int8x2(source.name);
     activation_types_ |= 1u << static_cast<int>(kernel.activation);
     panels_ += segments_.back().panels();
@@ -249,8 +250,9 @@ void PackedLinear::multiply(std::int64_t first, std::int64_t last, const Product
     const std::int64_t step = segment.int8x2 || rounding_ ? kInt8x2Panels : end - begin;
     for (std::int64_t p = begin; p < end; p += step) {
       const PanelRange panels{segment, p, std::min(end, p + step), product.expert};
-      if (rounding_ && is_int8(type)) {
-        count_rounding(panels, product, rounding_[&segment - segments_.data()]);
+      const PanelRange counted{segment, std::max(p, segment.uncounted_panels), panels.end, product.expert};
+      if (rounding_ && is_int8(type) && counted.begin < counted.end) {
+        count_rounding(counted, product, rounding_[&segment - segments_.data()]);
       }
       float* out = product.out + (segment.first_row + p * kPanelRows - first_column);
       run(panels, x.view(type, 0, x.rows()), product.bias, product.accumulate, out, product.out_stride, product.factor,

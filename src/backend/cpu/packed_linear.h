@@ -58,8 +58,9 @@ class PackedLinear final : public Linear {
     std::size_t panel_bytes, expert_bytes, offset;  // bytes; `offset` is within the buffer
     std::size_t order;                              // index of its column order in ActivationForm::orders
     std::string name;
-    std::vector<float> factors = {};  // of the experts' matrices; empty = 1
-    bool int8x2 = false;              // x is multiplied as two int8 numbers
+    std::vector<float> factors = {};    // of the experts' matrices; empty = 1
+    std::int64_t uncounted_panels = 0;  // the first ones: WeightSource::uncounted_rows
+    bool int8x2 = false;                // x is multiplied as two int8 numbers
     std::int64_t panels() const noexcept { return (rows + kPanelRows - 1) / kPanelRows; }
     float factor(std::int64_t expert) const noexcept {
       return factors.empty() ? 1.0f : factors[static_cast<std::size_t>(expert)];

@@ -13,6 +13,7 @@
 #include "engine/local_executor.h"
 #include "kv/disk_tier.h"
 #include "model/make_spec.h"
+#include "model/testing/random_tokens.h"
 #include "model/testing/test_ranks.h"
 #include "text/testing/vocabularies.h"
 
@@ -20,12 +21,7 @@ namespace millrace::engine {
 
 inline const std::string kModel = std::string(MILLRACE_TEST_DATA) + "/../golden/tiny/llama";
 
-inline std::vector<std::int32_t> random_prompt(std::size_t n, unsigned seed) {
-  std::mt19937 random(seed);
-  std::vector<std::int32_t> tokens(n);
-  for (std::int32_t& t : tokens) t = static_cast<std::int32_t>(3 + random() % 44);
-  return tokens;
-}
+using model::random_tokens;
 
 // The same rows in memory of a test's own: results of a device are there to be read alone.
 inline TensorView own_copy(const TensorView& rows, std::vector<float>& memory) {
@@ -105,7 +101,7 @@ class EngineTest : public testing::Test {
 
   Request request(std::size_t prompt, unsigned seed, std::int64_t answer = 20) {
     Request r;
-    r.tokens = random_prompt(prompt, seed);
+    r.tokens = random_tokens(prompt, seed);
     r.sampling.seed = seed;
     r.sampling.temperature = seed % 2 == 0 ? 0.0 : 0.9;
     r.sampling.max_tokens = answer;

@@ -14,15 +14,16 @@ namespace millrace::model {
 
 // What rank 0 says to the other ranks of a shared model, so that all of them do the same in the same order.
 
-// A step of the model over the pages of a store: a BatchInput that owns its pages.
+// A step of the model over the pages of a store: a BatchInput as a value. `pages`: the pages, then the window pages, of
+// each sequence after the other.
 struct RankStep {
   std::uint32_t store = 0;
   std::vector<std::int32_t> tokens;
   struct Sequence {
-    std::int64_t first_row = 0, n_rows = 0, first_position = 0;
-    std::vector<std::int32_t> pages, window_pages;
+    std::int64_t first_row = 0, n_rows = 0, first_position = 0, pages = 0, window_pages = 0;
   };
   std::vector<Sequence> sequences;
+  std::vector<std::int32_t> pages;
   std::vector<std::int64_t> rope_lengths, logit_rows, scored_rows, hidden_rows, layers;
   bool has_windows = false;
 };
@@ -77,7 +78,7 @@ void visit_fields(Archive& archive, RankStep::Sequence& s) {
 }
 template <typename Archive>
 void visit_fields(Archive& archive, RankStep& s) {
-  archive(s.store, s.tokens, s.sequences, s.rope_lengths, s.logit_rows, s.scored_rows, s.hidden_rows, s.layers,
+  archive(s.store, s.tokens, s.sequences, s.pages, s.rope_lengths, s.logit_rows, s.scored_rows, s.hidden_rows, s.layers,
           s.has_windows);
 }
 template <typename Archive>

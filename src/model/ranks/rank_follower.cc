@@ -65,9 +65,17 @@ void RankFollower::follow(RankStep& step) {
                    .hidden_rows = std::move(step.hidden_rows),
                    .layers = std::move(step.layers),
                    .sink = &nobody};
+  std::span<const std::int32_t> left = step.pages;
+  const auto take = [&](std::int64_t n) {
+    if (n < 0 || n > std::ssize(left)) refuse("a step has fewer pages than its sequences");
+    const auto taken = left.first(static_cast<std::size_t>(n));
+    left = left.subspan(taken.size());
+    return taken;
+  };
   for (const RankStep::Sequence& rows : step.sequences) {
-    input.sequences.push_back({rows.first_row, rows.n_rows, rows.first_position, rows.pages});
-    if (step.has_windows) input.window_pages.emplace_back(rows.window_pages);
+    input.sequences.push_back({rows.first_row, rows.n_rows, rows.first_position, take(rows.pages)});
+    const auto window = take(rows.window_pages);
+    if (step.has_windows) input.window_pages.push_back(window);
   }
   model_.forward(input, store);
   for (const backend::KvOverflow& overflow : backend_.take_kv_overflows()) {

@@ -41,4 +41,13 @@ std::vector<std::byte> gather_of_ranks(backend::Backend& backend, std::span<cons
   return all;
 }
 
+std::vector<std::int64_t> sums_of_ranks(backend::Backend& backend, std::span<const std::int64_t> own) {
+  const std::vector<std::size_t> sizes(static_cast<std::size_t>(backend.ranks()), own.size_bytes());
+  const std::vector<std::byte> gathered = gather_of_ranks(backend, sizes, std::as_bytes(own));
+  std::vector<std::int64_t> all(gathered.size() / sizeof(std::int64_t)), sums(own.size());
+  std::memcpy(all.data(), gathered.data(), gathered.size());
+  for (std::size_t i = 0; i < all.size(); ++i) sums[i % own.size()] += all[i];
+  return sums;
+}
+
 }  // namespace millrace::model

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <span>
 #include <type_traits>
@@ -26,5 +27,8 @@ std::vector<T> gather_of_ranks(backend::Backend& backend, const T& own) {
   std::memcpy(all.data(), bytes.data(), bytes.size());
   return all;
 }
+
+// Of as many numbers on every rank, for everybody: the sums.
+std::vector<std::int64_t> sums_of_ranks(backend::Backend& backend, std::span<const std::int64_t> own);
 
 }  // namespace millrace::model

@@ -109,6 +109,7 @@ void RankLeader::step(const BatchInput& input, std::uint32_t store) {
   RankStep step{.store = store,
                 .tokens = input.tokens,
                 .sequences = {},
+                .pages = {},
                 .rope_lengths = input.rope_lengths,
                 .logit_rows = input.logit_rows,
                 .scored_rows = input.scored_rows,
@@ -117,12 +118,11 @@ void RankLeader::step(const BatchInput& input, std::uint32_t store) {
                 .has_windows = !input.window_pages.empty()};
   for (std::size_t i = 0; i < input.sequences.size(); ++i) {
     const backend::SequenceRows& rows = input.sequences[i];
-    RankStep::Sequence& sequence = step.sequences.emplace_back();
-    sequence.first_row = rows.first_row;
-    sequence.n_rows = rows.n_rows;
-    sequence.first_position = rows.first_position;
-    sequence.pages.assign(rows.pages.begin(), rows.pages.end());
-    if (step.has_windows) sequence.window_pages.assign(input.window_pages[i].begin(), input.window_pages[i].end());
+    const auto window = step.has_windows ? input.window_pages[i] : std::span<const std::int32_t>();
+    step.sequences.push_back(
+        {rows.first_row, rows.n_rows, rows.first_position, std::ssize(rows.pages), std::ssize(window)});
+    step.pages.insert(step.pages.end(), rows.pages.begin(), rows.pages.end());
+    step.pages.insert(step.pages.end(), window.begin(), window.end());
   }
   send(step);
 }

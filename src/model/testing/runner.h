@@ -29,8 +29,8 @@ class TestRunner {
     std::int64_t max_length = 0;     // 0 = the model's
     bool rotates_by_length = false;  // each sequence as one of its own length, not of max_length
     LoadQuantization quantization = {};
-    std::shared_ptr<comm::Communicator> group = nullptr;  // of which this is rank 0; FollowingRank is the others
-    std::vector<double> shares = {};                      // of the ranks
+    std::shared_ptr<comm::Communicator> group = nullptr;  // of which this is rank 0; see follow_rank()
+    std::shared_ptr<const Shards> shards = nullptr;       // of the group
   };
 
   // `change` may change the spec that the checkpoint's configuration gives. Throws LoadError.
@@ -45,7 +45,7 @@ class TestRunner {
                      {.precision = options.precision,
                       .max_length = options.max_length,
                       .quantization = options.quantization,
-                      .shards = shards_of(options, change(make_spec(*checkpoint_).or_throw())),
+                      .shards = options.shards,
                       .leader = leader_of(options, *backend_)}),
         store_(transformer_.make_store({.encoding = options.kv}, kPages).or_throw()),
         rotates_by_length_(options.rotates_by_length) {}
@@ -153,9 +153,6 @@ class TestRunner {
  private:
   static std::shared_ptr<RankLeader> leader_of(const Options& options, backend::Backend& backend) {
     return options.group == nullptr ? nullptr : std::make_shared<RankLeader>(options.group, backend);
-  }
-  static std::shared_ptr<const Shards> shards_of(const Options& options, const ModelSpec& spec) {
-    return options.group == nullptr ? nullptr : std::make_shared<Shards>(Shards::make(spec, options.shares).or_throw());
   }
   static constexpr std::int32_t kPages = 256;
   std::unique_ptr<checkpoint::Checkpoint> checkpoint_;

@@ -18,6 +18,16 @@
 
 namespace millrace::model {
 
+// For tests: one of the ranks behind rank 0 of the model of that path, to the end.
+inline void follow_rank(const std::string& path, const std::shared_ptr<comm::Communicator>& group,
+                        const ModelOptions& options, int threads = 1, const std::string& isa = "",
+                        const std::function<ModelSpec(ModelSpec)>& change = std::identity()) {
+  const auto checkpoint = checkpoint::open_checkpoint(Env::system(), path).or_throw();
+  const auto backend = backend::make_test_backend(threads, isa, group);
+  Transformer model(*checkpoint, change(make_spec(*checkpoint).or_throw()), *backend, options);
+  RankFollower(*group, *backend, model).run();
+}
+
 // For tests: the ranks behind rank 0 of a model, as threads of this process. As many in all as the environment variable
 // MILLRACE_TEST_RANKS says, no more than the model's query heads allow; 1 without it. Must outlive the model of rank 0,
 // whose leader ends them.
@@ -40,7 +50,7 @@ class TestRanks {
         const std::shared_ptr<comm::Communicator> group =
             comm::join_shm(descriptor, rank, std::chrono::seconds(60)).or_throw();
         close(descriptor);
-        follow(path, max_length, change, group);
+        follow_rank(path, group, {.max_length = max_length, .shards = shards_}, 1, "", change);
       });
     }
     group_ = comm::join_shm(segment.descriptor(), 0, std::chrono::seconds(60)).or_throw();
@@ -53,15 +63,6 @@ class TestRanks {
   }
 
  private:
-  void follow(const std::string& path, std::int64_t max_length, const Change& change,
-              const std::shared_ptr<comm::Communicator>& group) const {
-    const auto checkpoint = checkpoint::open_checkpoint(Env::system(), path).or_throw();
-    const auto backend = backend::make_test_backend(1, "", group);
-    Transformer model(*checkpoint, change(make_spec(*checkpoint).or_throw()), *backend,
-                      {.max_length = max_length, .shards = shards_});
-    RankFollower(*group, *backend, model).run();
-  }
-
   std::shared_ptr<const Shards> shards_;
   std::shared_ptr<comm::Communicator> group_;
   std::vector<std::jthread> threads_;

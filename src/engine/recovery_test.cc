@@ -1,0 +1,141 @@
+// A device that fails and loses all pages: what runs is computed again, with the same results.
+
+#include <set>
+
+#include "engine/forwarding_executor.h"
+#include "engine/testing/engine_fixture.h"
+
+namespace millrace::engine {
+namespace {
+
+// Fails in some steps, whose results it throws away. recover() leaves no page as it was.
+class FailingExecutor final : public ForwardingExecutor {
+ public:
+  FailingExecutor(std::unique_ptr<Executor> inner, std::set<int> failing, bool recovers = true)
+      : ForwardingExecutor(std::move(inner)), failing_(std::move(failing)), recovers_(recovers) {}
+
+  Result<StepResult> wait() override {
+    auto result = ForwardingExecutor::wait();
+    if (!failing_.contains(++steps_)) return result;
+    return make_error(ErrorCode::kUnavailable, "rank", "rank 1 has ended");
+  }
+  Result<void> recover() override {
+    ++recoveries_;
+    const std::vector<std::byte> nonsense(device().page_bytes(), std::byte{0xff});
+    for (kv::BlockId page = 0; page < pages(); ++page) device().write(page, nonsense);
+    if (recovers_) return {};
+    return make_error(ErrorCode::kUnavailable, "rank", "rank 1 does not start");
+  }
+  int recoveries() const noexcept { return recoveries_; }
+
+ private:
+  std::set<int> failing_;
+  bool recovers_;
+  int steps_ = 0, recoveries_ = 0;
+};
+
+class RecoveryTest : public EngineTest {
+ protected:
+  std::unique_ptr<Engine> engine_that_fails(std::set<int> failing, bool recovers = true) {
+    Config config;
+    config.scheduling.max_batched_tokens = 48;
+    config.scheduling.max_sequences = 16;
+    config.side_by_side_logits = 0;
+    config.swap_bytes = std::size_t{1} << 24;
+    auto executor = std::make_unique<FailingExecutor>(
+        LocalExecutor::create(transformer_, *backend_, {}, 4096).or_throw(), std::move(failing), recovers);
+    failing_ = executor.get();
+    return Engine::create(std::move(executor), tokenizer_, Env::system(), config, nullptr).or_throw();
+  }
+  std::vector<Request> requests() {
+    std::vector<Request> all;
+    for (unsigned i = 0; i < 6; ++i) all.push_back(request(5 + 31 * i, i / 2));  // some begin alike
+    all[2].n = 2;
+    all[3].sampling.logprobs = 2;
+    return all;
+  }
+  // The answers in the order of requests and choices.
+  static std::vector<std::vector<std::int32_t>> answers(Engine& engine, const std::vector<Request>& asked) {
+    std::map<std::pair<RequestId, int>, std::vector<std::int32_t>> tokens;
+    for (const Request& one : asked) engine.submit(one).or_throw();
+    while (!engine.idle()) {
+      for (const Output& output : engine.step()) {
+        EXPECT_NE(output.finish, FinishReason::kError);
+        if (output.token) tokens[{output.request, output.choice}].push_back(*output.token);
+      }
+    }
+    std::vector<std::vector<std::int32_t>> all;
+    for (auto& [of, list] : tokens) all.push_back(std::move(list));
+    return all;
+  }
+  FailingExecutor* failing_ = nullptr;
+};
+
+TEST_F(RecoveryTest, WhatRunsIsComputedAgain) {
+  const auto expected = answers(*engine_that_fails({}), requests());
+  ASSERT_EQ(expected.size(), 7u);
+  for (const std::set<int>& failing : {std::set<int>{1}, {2, 3}, {4, 9, 10, 11, 30}}) {
+    const auto engine = engine_that_fails(failing);
+    EXPECT_EQ(answers(*engine, requests()), expected);
+    EXPECT_EQ(failing_->recoveries(), static_cast<int>(failing.size()));
+    EXPECT_EQ(engine->counters().failed_steps, static_cast<std::int64_t>(failing.size()));
+    engine->check_integrity();
+  }
+}
+
+// Published pages, and those of a session.
+TEST_F(RecoveryTest, NothingThatIdlesIsFoundAgain) {
+  const auto rounds = [&](const std::set<int>& failing) {
+    const auto engine = engine_that_fails(failing);
+    const SessionId session = engine->sessions().open();
+    std::vector<std::vector<std::int32_t>> all;
+    std::vector<std::int32_t> said = random_tokens(70, 4);
+    for (int round = 0; round < 3; ++round) {
+      Request next = request(0, 2);
+      next.tokens = said;
+      next.session = session;
+      next.append_to_session = round > 0;
+      for (auto& answer : answers(*engine, {next, request(90, 3)})) all.push_back(std::move(answer));
+      said = random_tokens(5, static_cast<unsigned>(10 + round));
+    }
+    return all;
+  };
+  const auto expected = rounds({});
+  for (const int step : {5, 24, 25, 46, 50}) EXPECT_EQ(rounds({step}), expected) << step;
+}
+
+TEST_F(RecoveryTest, RequestsThatFailAgainAndAgainEndByName) {
+  std::set<int> first_six;
+  for (int step = 1; step <= 6; ++step) first_six.insert(step);
+  const auto engine = engine_that_fails(first_six);
+  engine->submit(request(20, 1)).or_throw();
+  const auto failed = drain(*engine);
+  ASSERT_EQ(failed.size(), 1u);
+  EXPECT_EQ(failed.begin()->second.last.finish, FinishReason::kError);
+  EXPECT_NE(failed.begin()->second.last.error->message.find("rank 1 has ended"), std::string::npos);
+  EXPECT_EQ(answers(*engine, {request(20, 1)}),
+            answers(*engine_that_fails({}), {request(20, 1)}));  // later ones do not
+}
+
+TEST_F(RecoveryTest, RequestsEndWhereTheDeviceDoesNotComeBack) {
+  const auto engine = engine_that_fails({3}, false);
+  for (const Request& one : requests()) engine->submit(one).or_throw();
+  for (const auto& [id, answer] : drain(*engine)) {
+    EXPECT_TRUE(answer.last.finish == FinishReason::kError || answer.last.finish == FinishReason::kLength);
+  }
+  engine->check_integrity();
+}
+
+TEST_F(RecoveryTest, BeamsEndAndOthersGoOn) {
+  Request beams = request(20, 1);
+  beams.beams.emplace();
+  beams.beams->width = 3;
+  const auto engine = engine_that_fails({4});
+  const RequestId failing = engine->submit(beams).or_throw(), other = engine->submit(request(40, 2)).or_throw();
+  const auto found = drain(*engine);
+  EXPECT_EQ(found.at(failing).last.finish, FinishReason::kError);
+  EXPECT_EQ(found.at(other).tokens, answers(*engine_that_fails({}), {request(40, 2)})[0]);
+}
+
+}  // namespace
+}  // namespace millrace::engine

@@ -1,0 +1,99 @@
+// What of a Transformer is for ranks that share it: their parts of the vocabulary, stores of all of them, and what
+// loading counts and decides.
+
+#include "base/check.h"
+#include "model/ranks/rank_gather.h"
+#include "model/ranks/rank_leader.h"
+#include "model/transformer.h"
+#include "model/weight_loader.h"
+
+namespace millrace::model {
+
+void Transformer::hold_vocabulary(const checkpoint::Checkpoint& checkpoint) {
+  if (!is_shared() || held_.embedding != nullptr) return;
+  if (project_in_ != nullptr) {
+    throw_load_error(ErrorCode::kUnsupported, "tensor-parallel-size",
+                     "tensor-parallel-size is {}: speculators do not work with ranks of a model whose embeddings have "
+                     "another size than its layers",
+                     backend_.ranks());
+  }
+  WeightLoader loader(checkpoint, spec_, quantization_);
+  const WeightNames& names = spec_.names;
+  if (!spec_.tied_head) held_.head = backend_.make_linear({head_source(loader)}, precision_);
+  if (loader.has(names.head + ".bias")) {
+    held_.head_bias = backend_.make_vector(loader.vector(names.head + ".bias", spec_.vocab_size));
+  }
+  held_.embedding = backend_.make_linear(
+      {loader.outer(names.embedding + ".weight", spec_.vocab_size, spec_.embedding_width())}, precision_);
+}
+
+kv::KvGroups Transformer::kv_groups(const backend::KvFormat& form, int rank) const {
+  return kv::group_layers(is_shared() ? shards_.shards->kv_needs(spec_, rank) : kv_needs(spec_), form);
+}
+
+int Transformer::ranks() const noexcept { return is_shared() ? shards_.shards->ranks() : 1; }
+
+Result<kv::KvStore> Transformer::make_store(const backend::KvFormat& form, std::int32_t pages,
+                                            std::int32_t window_pages) {
+  auto store = kv::KvStore::create(backend_, kv_groups(form), pages, window_pages);
+  if (leader_ == nullptr) return store;
+  RankLeader::StoreBytes bytes;
+  if (store) bytes = {1, store->page_bytes(), store->windowed() ? store->windowed()->page_bytes() : 0};
+  RankStore command{.encoding = std::string(form.encoding),
+                    .layout = std::string(form.layout),
+                    .block_tokens = form.block_tokens,
+                    .exceptions = {},
+                    .pages = pages,
+                    .window_pages = window_pages};
+  if (form.exceptions != nullptr) {
+    for (const backend::KvException& e : *form.exceptions) {
+      command.exceptions.push_back({e.first, e.last, std::string(e.encoding)});
+    }
+  }
+  auto others = leader_->make_store(std::move(command), bytes);
+  if (!store) return store;
+  if (!others) return others.error();
+  store->share(std::move(*others));
+  return store;
+}
+
+RowRange Transformer::vocabulary_rows() const noexcept {
+  if (shards_.shards == nullptr) return {0, spec_.vocab_size};
+  const auto rank = static_cast<std::size_t>(shards_.rank);
+  return {vocabulary_.borders()[rank], vocabulary_.borders()[rank + 1]};
+}
+
+backend::WeightSource Transformer::of_rank(backend::WeightSource vocabulary) const {
+  return WeightLoader::with_range(std::move(vocabulary), vocabulary_rows());
+}
+
+void Transformer::set_int8x2(std::span<const std::string> weights) {
+  if (leader_ != nullptr) leader_->set_int8x2({weights.begin(), weights.end()});
+  for (backend::Linear* linear : linears()) {
+    for (const std::string& weight : weights) linear->set_int8x2(weight);
+  }
+}
+
+void Transformer::start_rounding_statistics() {
+  if (leader_ != nullptr) leader_->send(RankStatistics{.start = true});
+  for (backend::Linear* linear : linears()) linear->start_rounding_statistics();
+}
+
+std::vector<backend::RoundingStatistics> Transformer::take_rounding_statistics() {
+  if (leader_ != nullptr) leader_->send(RankStatistics{});
+  std::vector<backend::RoundingStatistics> all;
+  for (backend::Linear* linear : linears()) {
+    for (backend::RoundingStatistics& of_weight : linear->take_rounding_statistics())
+      all.push_back(std::move(of_weight));
+  }
+  if (!is_shared()) return all;
+  std::vector<std::int64_t> counts;
+  for (const backend::RoundingStatistics& of_weight : all) {
+    counts.insert(counts.end(), {of_weight.outputs, of_weight.moved});
+  }
+  const std::vector<std::int64_t> sums = sums_of_ranks(backend_, counts);
+  for (std::size_t i = 0; i < all.size(); ++i) all[i].outputs = sums[2 * i], all[i].moved = sums[2 * i + 1];
+  return all;
+}
+
+}  // namespace millrace::model
