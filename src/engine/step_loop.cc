@@ -204,7 +204,6 @@ bool StepLoop::recover(LaunchedStep& step, const Error& error, std::vector<Outpu
   }
   ++state_.counters.failed_steps;
   state_.scheduler.committed(step.plan, state_.view());
-  for (const sched::StepRow& row : step.plan.rows) uncount(row);
   step.branches.clear();
   beams_.advance(outputs);
   return true;
