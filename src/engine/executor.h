@@ -53,8 +53,8 @@ class Executor {
   virtual void for_each(std::int64_t items, const std::function<void(std::int64_t)>& item) {
     for (std::int64_t i = 0; i < items; ++i) item(i);
   }
-  // What came of the oldest launch, or why the device failed: then nothing of what the step wrote can be trusted, and with
-  // kUnavailable no page at all; see recover().
+  // What came of the oldest launch, or why the device failed: then nothing of what the step wrote can be trusted, and
+  // with kUnavailable no page at all; see recover().
   virtual Result<StepResult> wait() = 0;
   // After wait() has failed and nothing is launched: makes the device work again, with the contents of all pages lost.
   // An error where that cannot be.
