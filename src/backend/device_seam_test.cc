@@ -127,7 +127,7 @@ TEST_F(DeviceSeamTest, EveryRankGetsTheRowsOfTheirOwners) {
 }
 
 TEST_F(DeviceSeamTest, AStepWithoutOneOfItsRanksFailsAndNamesIt) {
-  comm::ForkedRanks ranks(2, 1 << 16, 1 << 10, [](comm::Communicator&) {});
+  comm::ForkedRanks ranks({.stage_ranks = 2, .memory = 1 << 16}, [](comm::Communicator&) {});
   std::shared_ptr<comm::Communicator> group(&ranks.leader(), [](comm::Communicator*) {});
   auto backend = cpu::make_cpu_backend({.threads = 1, .communicator = group}).or_throw();
   const DeviceBuffer rows = matrix(*backend, Values(32, 1.0f));

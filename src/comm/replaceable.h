@@ -16,14 +16,23 @@ class ReplaceableCommunicator final : public Communicator {
 
   int rank() const noexcept override { return now_->rank(); }
   int ranks() const noexcept override { return now_->ranks(); }
+  int stages() const noexcept override { return now_->stages(); }
   std::span<std::byte> memory() noexcept override { return now_->memory(); }
-  std::uint64_t publish() noexcept override { return now_->publish(); }
+  std::uint64_t publish(const Block& block = {}) noexcept override { return now_->publish(block); }
   std::uint64_t published() const noexcept override { return now_->published(); }
   Result<void> await(std::uint64_t block, Timeout timeout) noexcept override { return now_->await(block, timeout); }
   Result<void> send(std::span<const std::byte> command, Timeout timeout) noexcept override {
     return now_->send(command, timeout);
   }
   Result<std::vector<std::byte>> receive(Timeout timeout) override { return now_->receive(timeout); }
+  Result<void> answer(std::span<const std::byte> message, Timeout timeout) noexcept override {
+    return now_->answer(message, timeout);
+  }
+  Result<std::vector<std::byte>> collect(int rank, Timeout timeout) override { return now_->collect(rank, timeout); }
+  Result<void> pass(std::span<const std::byte> message, Timeout timeout) noexcept override {
+    return now_->pass(message, timeout);
+  }
+  Result<std::vector<std::byte>> take(Timeout timeout) override { return now_->take(timeout); }
 
  private:
   std::unique_ptr<Communicator> now_;

@@ -38,14 +38,15 @@ void exchange(Communicator& group, std::uint64_t rounds) {
 
 TEST(Shm, RanksSeeWhatOthersPublished) {
   for (const int ranks : {2, 3, 5}) {
-    ForkedRanks group(ranks, 1 << 16, 4096, [](Communicator& own) { exchange(own, 300); });
+    ForkedRanks group({.stage_ranks = ranks, .memory = 1 << 16, .commands = 4096},
+                      [](Communicator& own) { exchange(own, 300); });
     exchange(group.leader(), 300);
     group.expect_success();
   }
 }
 
 TEST(Shm, RanksThatSleepGoOn) {
-  ForkedRanks group(2, 4096, 4096, [](Communicator& own) {
+  ForkedRanks group({.stage_ranks = 2, .memory = 4096, .commands = 4096}, [](Communicator& own) {
     for (int i = 0; i < 5; ++i) EXPECT_TRUE(own.await(own.publish(), kLong));
   });
   for (int i = 0; i < 5; ++i) {
@@ -65,7 +66,7 @@ TEST(Shm, CommandsArriveWholeAndInOrder) {
     return bytes;
   };
   constexpr std::size_t kCommands = 200;
-  ForkedRanks group(3, 0, kRing, [&](Communicator& own) {
+  ForkedRanks group({.stage_ranks = 3, .memory = 0, .commands = kRing}, [&](Communicator& own) {
     for (std::size_t i = 0; i < kCommands; ++i) {
       if (own.rank() == 2 && i % 50 == 3) usleep(20000);
       auto received = own.receive(kLong);
@@ -77,8 +78,78 @@ TEST(Shm, CommandsArriveWholeAndInOrder) {
   group.expect_success();
 }
 
+std::vector<std::byte> message(int rank, std::size_t i, std::size_t ring) {
+  const std::size_t sizes[] = {0, 1, 7, ring / 2, ring - 8, ring - 1, ring, ring + 1, 3 * ring + 5};
+  std::vector<std::byte> bytes(sizes[i % std::size(sizes)]);
+  for (std::size_t at = 0; at < bytes.size(); ++at)
+    bytes[at] = static_cast<std::byte>(at * 31 + i * 7) ^ std::byte(rank);
+  return bytes;
+}
+
+TEST(Shm, AnswersArriveInOrderFromEachRank) {
+  constexpr std::size_t kRing = 500, kAnswers = 90;
+  ForkedRanks group({.stage_ranks = 3, .answers = kRing}, [&](Communicator& own) {
+    for (std::size_t i = 0; i < kAnswers; ++i) ASSERT_TRUE(own.answer(message(own.rank(), i, kRing), kLong));
+  });
+  for (std::size_t i = 0; i < kAnswers; ++i) {
+    for (const int rank : {2, 1}) {
+      const auto answer = group.leader().collect(rank, kLong);
+      ASSERT_TRUE(answer);
+      ASSERT_EQ(*answer, message(rank, i, kRing)) << rank << " " << i;
+    }
+  }
+  group.expect_success();
+}
+
+// Two stages of two ranks: what is passed on arrives in order, at the same place of the next stage, and a leader that
+// has more to pass on than there is room for takes the answers that keep the others from reading.
+TEST(Shm, StagesPassOnWhileTheirAnswersWait) {
+  constexpr std::size_t kRing = 500, kMessages = 60;
+  const auto first = [](Communicator& own) {
+    for (std::size_t i = 0; i < kMessages; ++i) ASSERT_TRUE(own.pass(message(own.rank(), i, kRing), kLong));
+  };
+  ForkedRanks group({.stage_ranks = 2, .stages = 2, .memory = 4096, .answers = kRing, .passed = kRing},
+                    [&](Communicator& own) {
+                      ASSERT_EQ(own.stage(), own.rank() / 2);
+                      ASSERT_EQ(own.place(), own.rank() % 2);
+                      if (own.stage() == 0) return first(own);
+                      for (std::size_t i = 0; i < kMessages; ++i) {
+                        const auto taken = own.take(kLong);
+                        ASSERT_TRUE(taken);
+                        ASSERT_EQ(*taken, message(own.place(), i, kRing)) << i;
+                        ASSERT_TRUE(own.answer(message(own.rank(), i, kRing), kLong));
+                      }
+                    });
+  first(group.leader());
+  for (const int rank : {2, 3}) {
+    for (std::size_t i = 0; i < kMessages; ++i) {
+      const auto answer = group.leader().collect(rank, kLong);
+      ASSERT_TRUE(answer);
+      ASSERT_EQ(*answer, message(rank, i, kRing)) << rank << " " << i;
+    }
+  }
+  group.expect_success();
+}
+
+// Exchanges are of the ranks of a stage alone.
+TEST(Shm, StagesHaveMemoryOfTheirOwn) {
+  const auto body = [](Communicator& own) {
+    auto* number = reinterpret_cast<std::atomic<std::uint64_t>*>(own.memory().data());
+    for (std::uint64_t i = 1; i <= 200; ++i) {
+      number->fetch_add(static_cast<std::uint64_t>(own.stage()) + 1);
+      ASSERT_TRUE(own.await(own.publish(), kLong));
+      ASSERT_EQ(number->load(), 2 * i * (static_cast<std::uint64_t>(own.stage()) + 1));
+      ASSERT_TRUE(own.await(own.publish(), kLong));
+      if (own.stage() == 1 && i % 50 == 0) usleep(5000);
+    }
+  };
+  ForkedRanks group({.stage_ranks = 2, .stages = 2, .memory = 4096}, body);
+  body(group.leader());
+  group.expect_success();
+}
+
 TEST(Shm, ARankThatWasKilledIsNamedByAll) {
-  ForkedRanks group(3, 4096, 4096, [](Communicator& own) {
+  ForkedRanks group({.stage_ranks = 3, .memory = 4096, .commands = 4096}, [](Communicator& own) {
     if (own.rank() == 1) raise(SIGKILL);
     const auto failed = own.await(own.publish(), kLong);
     ASSERT_FALSE(failed);
@@ -95,14 +166,14 @@ TEST(Shm, ARankThatWasKilledIsNamedByAll) {
 
 // What a rank did before it ended counts, however late the others look.
 TEST(Shm, WhatARankDidBeforeItEndedCounts) {
-  ForkedRanks group(2, 4096, 4096, [](Communicator& own) { own.publish(); });
+  ForkedRanks group({.stage_ranks = 2, .memory = 4096, .commands = 4096}, [](Communicator& own) { own.publish(); });
   EXPECT_EQ(group.wait(1), 0);
   EXPECT_TRUE(group.leader().await(group.leader().publish(), kLong));
   EXPECT_FALSE(group.leader().await(group.leader().publish(), kLong));
 }
 
 TEST(Shm, ARankThatStoppedIsNamedWhenTheTimeoutIsOver) {
-  ForkedRanks group(2, 4096, 4096, [](Communicator& own) {
+  ForkedRanks group({.stage_ranks = 2, .memory = 4096, .commands = 4096}, [](Communicator& own) {
     raise(SIGSTOP);
     own.publish();
   });
@@ -112,7 +183,7 @@ TEST(Shm, ARankThatStoppedIsNamedWhenTheTimeoutIsOver) {
 }
 
 TEST(Shm, SendingEndsWithARankThatReadsNothing) {
-  ForkedRanks group(2, 0, 100, [](Communicator&) { pause(); });
+  ForkedRanks group({.stage_ranks = 2, .memory = 0, .commands = 100}, [](Communicator&) { pause(); });
   const std::vector<std::byte> command(60);
   EXPECT_TRUE(group.leader().send(command, kLong));
   const auto late = group.leader().send(command, std::chrono::milliseconds(50));
@@ -125,7 +196,7 @@ TEST(Shm, SendingEndsWithARankThatReadsNothing) {
 }
 
 TEST(Shm, ARankThatNeverJoinsIsNamed) {
-  const ShmSegment segment = ShmSegment::make(2, 0, 64).or_throw();
+  const ShmSegment segment = ShmSegment::make({.stage_ranks = 2}).or_throw();
   const auto alone = join_shm(segment.descriptor(), 0, std::chrono::milliseconds(50));
   ASSERT_FALSE(alone);
   EXPECT_EQ(alone.error().message, "rank 1 has not joined within 0.05 s");
@@ -152,8 +223,15 @@ TEST(Shm, WhatIsNoSegmentIsRefused) {
     std::memcpy(text.data(), &header, std::min(size, sizeof(header)));
     return text;
   };
-  const ShmHeader good{
-      .magic = ShmHeader::kMagic, .ranks = 1, .rank_bytes = sizeof(ShmRank), .command_bytes = 64, .memory_bytes = 4096};
+  const ShmHeader good{.magic = ShmHeader::kMagic,
+                       .ranks = 1,
+                       .rank_bytes = sizeof(ShmRank),
+                       .stages = 1,
+                       .unused = 0,
+                       .command_bytes = 64,
+                       .answer_bytes = 64,
+                       .pass_bytes = 0,
+                       .memory_bytes = 4096};
   EXPECT_FALSE(refused(bytes(good, good.bytes())));
   EXPECT_TRUE(refused(bytes(good, good.bytes() - 1))) << "cut off";
   const auto changed = [&](auto change) {
@@ -164,6 +242,10 @@ TEST(Shm, WhatIsNoSegmentIsRefused) {
   EXPECT_TRUE(changed([](ShmHeader& h) { ++h.magic; }));
   EXPECT_TRUE(changed([](ShmHeader& h) { h.ranks = 0; }));
   EXPECT_TRUE(changed([](ShmHeader& h) { h.ranks = 5000; }));
+  EXPECT_TRUE(changed([](ShmHeader& h) { h.stages = 0; }));
+  EXPECT_TRUE(changed([](ShmHeader& h) { h.stages = 2; })) << "one rank cannot be two stages";
+  EXPECT_TRUE(changed([](ShmHeader& h) { h.answer_bytes = 0; }));
+  EXPECT_TRUE(changed([](ShmHeader& h) { h.pass_bytes = ~std::uint64_t{0}; }));
   EXPECT_TRUE(changed([](ShmHeader& h) { h.rank_bytes = 64; })) << "of another build";
   EXPECT_TRUE(changed([](ShmHeader& h) { h.command_bytes = 0; }));
   EXPECT_TRUE(changed([](ShmHeader& h) { h.memory_bytes = ~std::uint64_t{0}; })) << "sums overflow";

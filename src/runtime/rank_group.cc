@@ -28,7 +28,6 @@ namespace {
 
 constexpr std::chrono::seconds kJoin{60};
 constexpr std::chrono::seconds kEnd{5};
-constexpr std::size_t kCommandBytes = std::size_t{4} << 20;
 constexpr std::size_t kBlockBytes = std::size_t{4} << 20;  // of an exchange, at least
 
 // Two blocks, each of at least a row of the widest.
@@ -82,7 +81,7 @@ std::unique_ptr<RankGroup> RankGroup::start(const ModelConfig& config, const mod
 
 std::unique_ptr<comm::Communicator> RankGroup::spawn() {
   const int ranks = config_.ranks.tensor_parallel_size;
-  const comm::ShmSegment segment = comm::ShmSegment::make(ranks, memory_bytes_, kCommandBytes).or_throw();
+  const comm::ShmSegment segment = comm::ShmSegment::make({.stage_ranks = ranks, .memory = memory_bytes_}).or_throw();
   for (int rank = 1; rank < ranks; ++rank) processes_.push_back(spawn_rank(segment.descriptor(), rank));
   std::unique_ptr<comm::Communicator> joined = comm::join_shm(segment.descriptor(), 0, kJoin).or_throw();
   ByteWriter bytes;

@@ -2,8 +2,11 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
+#include <vector>
 
 #include "backend/cpu/host_operands.h"
 #include "backend/cpu/step_program.h"
@@ -18,8 +21,8 @@ class RankExchange {
  public:
   explicit RankExchange(std::shared_ptr<comm::Communicator> communicator);
 
-  int rank() const noexcept { return communicator_->rank(); }
-  int ranks() const noexcept { return communicator_->ranks(); }
+  int rank() const noexcept { return communicator_->place(); }
+  int ranks() const noexcept { return communicator_->stage_ranks(); }
   // On the stream's thread. What `args` points to must stay until the program has run.
   void record(StepProgram& program, const ExchangeArgs& args, const TensorView& x);
   // When the program has run. Throws the LoadError of the first exchange that has failed; those behind it did nothing.
@@ -29,14 +32,17 @@ class RankExchange {
   struct Block {
     ExchangeArgs args;
     TensorView x;
-    std::byte* memory;
+    std::size_t first;              // byte of the group's memory
+    std::vector<std::size_t> ends;  // of each rank's bytes, behind it
   };
+  // What a rank has of the block.
+  float* part(const Block& block, int rank) const noexcept;
   void put(const Block& block, std::int64_t begin, std::int64_t end) const noexcept;
-  void meet(std::int64_t rows) noexcept;
+  void meet(const Block& block) noexcept;
   void take(const Block& block, std::int64_t begin, std::int64_t end) const noexcept;
 
   std::shared_ptr<comm::Communicator> communicator_;
-  std::uint64_t recorded_ = 0;  // blocks, since check() was last called
+  std::deque<Block> recorded_;  // since check() was last called
   std::atomic<bool> has_failed_{false};
   Error failure_;  // if so
 };

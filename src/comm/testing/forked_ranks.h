@@ -21,9 +21,9 @@ class ForkedRanks {
  public:
   // Runs body(communicator) as each of the ranks but 0, in children. The calling process joins as rank 0: leader().
   template <typename Body>
-  ForkedRanks(int ranks, std::size_t memory_bytes, std::size_t command_bytes, const Body& body) {
-    const ShmSegment segment = ShmSegment::make(ranks, memory_bytes, command_bytes).or_throw();
-    for (int rank = 1; rank < ranks; ++rank) {
+  ForkedRanks(const ShmSegment::Sizes& sizes, const Body& body) {
+    const ShmSegment segment = ShmSegment::make(sizes).or_throw();
+    for (int rank = 1; rank < sizes.stage_ranks * sizes.stages; ++rank) {
       const pid_t child = fork();
       if (child != 0) {
         children_.push_back(child);

@@ -13,7 +13,7 @@ namespace millrace::comm {
 // Returns when all have ended.
 template <typename Body>
 void run_ranks(int ranks, std::size_t memory_bytes, const Body& body) {
-  const ShmSegment segment = ShmSegment::make(ranks, memory_bytes, 1 << 20).or_throw();
+  const ShmSegment segment = ShmSegment::make({.stage_ranks = ranks, .memory = memory_bytes}).or_throw();
   std::vector<std::jthread> threads;
   for (int rank = 0; rank < ranks; ++rank) {
     threads.emplace_back([&segment, &body, rank] {

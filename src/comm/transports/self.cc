@@ -13,16 +13,22 @@ class SelfCommunicator final : public Communicator {
   int rank() const noexcept override { return 0; }
   int ranks() const noexcept override { return 1; }
   std::span<std::byte> memory() noexcept override { return {memory_.data(), memory_.size()}; }
-  std::uint64_t publish() noexcept override { return ++published_; }
+  std::uint64_t publish(const Block&) noexcept override { return ++published_; }
   std::uint64_t published() const noexcept override { return published_; }
   Result<void> await(std::uint64_t, Timeout) noexcept override { return {}; }
   Result<void> send(std::span<const std::byte>, Timeout) noexcept override { return {}; }
-  Result<std::vector<std::byte>> receive(Timeout) override {
-    CHECK(false && "no other rank sends commands");
+  Result<std::vector<std::byte>> receive(Timeout) override { alone(); }
+  Result<void> answer(std::span<const std::byte>, Timeout) noexcept override { alone(); }
+  Result<std::vector<std::byte>> collect(int, Timeout) override { alone(); }
+  Result<void> pass(std::span<const std::byte>, Timeout) noexcept override { alone(); }
+  Result<std::vector<std::byte>> take(Timeout) override { alone(); }
+
+ private:
+  [[noreturn]] static void alone() {
+    CHECK(false && "there is no other rank");
     __builtin_unreachable();
   }
 
- private:
   Buffer memory_;
   std::uint64_t published_ = 0;
 };

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <climits>
 #include <cstring>
+#include <numeric>
 #include <utility>
 
 #include "base/check.h"
@@ -65,7 +66,11 @@ class Mapping {
 class ShmCommunicator final : public Communicator {
  public:
   ShmCommunicator(Mapping mapping, const ShmHeader& header, int rank)
-      : mapping_(std::move(mapping)), header_(header), rank_(rank), processes_(header.ranks, -1) {}
+      : mapping_(std::move(mapping)),
+        header_(header),
+        rank_(rank),
+        processes_(header.ranks, -1),
+        answers_(header.ranks) {}
   ~ShmCommunicator() override {
     for (const int process : processes_) {
       if (process >= 0) close(process);
@@ -91,9 +96,12 @@ class ShmCommunicator final : public Communicator {
 
   int rank() const noexcept override { return rank_; }
   int ranks() const noexcept override { return static_cast<int>(header_.ranks); }
-  std::span<std::byte> memory() noexcept override { return {mapping_.at(header_.memory_at()), header_.memory_bytes}; }
+  int stages() const noexcept override { return static_cast<int>(header_.stages); }
+  std::span<std::byte> memory() noexcept override {
+    return {mapping_.at(header_.memory_at(static_cast<std::uint64_t>(stage()))), header_.memory_bytes};
+  }
 
-  std::uint64_t publish() noexcept override {
+  std::uint64_t publish(const Block&) noexcept override {
     of(rank_).published.store(++published_);  // in one order with `sleepers`, see wait_for()
     wake();
     return published_;
@@ -102,7 +110,8 @@ class ShmCommunicator final : public Communicator {
   std::uint64_t published() const noexcept override { return published_; }
 
   Result<void> await(std::uint64_t block, Timeout timeout) noexcept override {
-    for (int other = 0; other < ranks(); ++other) {
+    const int first = stage() * stage_ranks();
+    for (int other = first; other < first + stage_ranks(); ++other) {
       if (other == rank_) continue;
       const auto ready = [block](ShmRank& it) { return it.published.load() >= block; };
       if (auto come = wait_for(other, timeout, ready); !come) return come;
@@ -112,26 +121,37 @@ class ShmCommunicator final : public Communicator {
 
   Result<void> send(std::span<const std::byte> command, Timeout timeout) noexcept override {
     CHECK(rank_ == 0);
-    if (command.size() > kMaxCommand) {
-      return make_error(ErrorCode::kInternal, "", "a command to ranks has {} bytes: at most {} are possible",
-                        command.size(), kMaxCommand);
-    }
-    const std::uint64_t size = command.size();
-    if (auto sent = write(std::as_bytes(std::span(&size, 1)), timeout); !sent) return sent;
-    return write(command, timeout);
+    std::vector<int> readers(static_cast<std::size_t>(ranks()) - 1);
+    std::iota(readers.begin(), readers.end(), 1);
+    const auto read = [](ShmRank& it) -> std::atomic<std::uint64_t>& { return it.commands; };
+    return write({commands_ring(), of(0).commands}, command, readers, read, timeout);
   }
-
   Result<std::vector<std::byte>> receive(Timeout timeout) override {
     CHECK(rank_ != 0);
-    std::uint64_t size = 0;
-    if (auto come = read(std::as_writable_bytes(std::span(&size, 1)), timeout); !come) return come.error();
-    if (size > kMaxCommand) {
-      return make_error(ErrorCode::kInternal, "", "rank 0 sends a command of {} bytes: at most {} are possible", size,
-                        kMaxCommand);
-    }
-    std::vector<std::byte> command(size);
-    if (auto come = read(command, timeout); !come) return come.error();
-    return command;
+    return read_message(commands_, 0, {commands_ring(), of(0).commands, &of(rank_).commands}, timeout);
+  }
+
+  Result<void> answer(std::span<const std::byte> message, Timeout timeout) noexcept override {
+    CHECK(rank_ != 0);
+    const int leader[] = {0};
+    const auto read = [this](ShmRank&) -> std::atomic<std::uint64_t>& { return of(rank_).answers_read; };
+    return write({answers_ring(rank_), of(rank_).answers}, message, leader, read, timeout);
+  }
+  Result<std::vector<std::byte>> collect(int rank, Timeout timeout) override {
+    CHECK(rank_ == 0 && rank > 0 && rank < ranks());
+    return read_message(answers_[static_cast<std::size_t>(rank)], rank, answers_of(rank), timeout);
+  }
+
+  Result<void> pass(std::span<const std::byte> message, Timeout timeout) noexcept override {
+    const int next[] = {rank_ + stage_ranks()};
+    CHECK(next[0] < ranks());
+    const auto read = [](ShmRank& it) -> std::atomic<std::uint64_t>& { return it.taken; };
+    return write({passed_ring(rank_), of(rank_).passed}, message, next, read, timeout);
+  }
+  Result<std::vector<std::byte>> take(Timeout timeout) override {
+    const int before = rank_ - stage_ranks();
+    CHECK(before >= 0);
+    return read_message(taken_, before, {passed_ring(before), of(before).passed, &of(rank_).taken}, timeout);
   }
 
  private:
@@ -172,6 +192,8 @@ class ShmCommunicator final : public Communicator {
       if (!is_ready) futex(it.changes, FUTEX_WAIT, changes, &nap);
       it.sleepers.fetch_sub(1);
       if (is_ready || ready(it)) return {};
+      drain_answers();
+      if (ready(it)) return {};
       if (has_ended(other)) return ready(it) ? Result<void>() : ended(other);  // what it did at last counts
       if (Clock::now() >= until) return late(other, timeout);
     }
@@ -185,50 +207,120 @@ class ShmCommunicator final : public Communicator {
                       seconds);
   }
 
-  // Copies to or from the place that `bytes` bytes of commands before end at, up to the end of the ring.
-  std::span<std::byte> ring(std::uint64_t before, std::size_t most) const noexcept {
-    const std::size_t at = before % header_.command_bytes;
-    return {mapping_.at(header_.commands_at()) + at, std::min<std::size_t>(most, header_.command_bytes - at)};
+  // Messages from one rank to others: their bytes one behind the other, each with its size before it.
+  struct Ring {
+    std::span<std::byte> bytes;
+    std::atomic<std::uint64_t>& written;
+    std::atomic<std::uint64_t>* read = nullptr;  // by this rank
+  };
+  std::span<std::byte> commands_ring() const noexcept {
+    return {mapping_.at(header_.commands_at()), header_.command_bytes};
+  }
+  std::span<std::byte> answers_ring(int rank) const noexcept {
+    return {mapping_.at(header_.answers_at(static_cast<std::uint64_t>(rank))), header_.answer_bytes};
+  }
+  std::span<std::byte> passed_ring(int rank) const noexcept {
+    return {mapping_.at(header_.passed_at(static_cast<std::uint64_t>(rank))), header_.pass_bytes};
+  }
+  Ring answers_of(int rank) const noexcept { return {answers_ring(rank), of(rank).answers, &of(rank).answers_read}; }
+
+  // The place that the bytes `at` and those behind it have, up to the end of the ring.
+  static std::span<std::byte> place(const Ring& ring, std::uint64_t at, std::uint64_t most) noexcept {
+    const std::size_t offset = at % ring.bytes.size();
+    return ring.bytes.subspan(offset, std::min<std::size_t>(most, ring.bytes.size() - offset));
   }
 
-  Result<void> write(std::span<const std::byte> bytes, Timeout timeout) noexcept {
-    while (!bytes.empty()) {
-      const std::span<std::byte> place = ring(commands_, bytes.size());
-      for (int other = 1; other < ranks(); ++other) {
-        const auto has_room = [&](ShmRank& it) {
-          return commands_ + place.size() - it.commands.load() <= header_.command_bytes;
-        };
-        if (auto room = wait_for(other, timeout, has_room); !room) return room;
+  // `read`: how much of it that reader has read.
+  template <typename Read>
+  Result<void> write(const Ring& ring, std::span<const std::byte> message, std::span<const int> readers,
+                     const Read& read, Timeout timeout) noexcept {
+    if (message.size() > kMaxCommand) {
+      return make_error(ErrorCode::kInternal, "", "rank {} has a message of {} bytes: at most {} are possible", rank_,
+                        message.size(), kMaxCommand);
+    }
+    const std::uint64_t size = message.size();
+    for (std::span<const std::byte> bytes : {std::as_bytes(std::span(&size, 1)), message}) {
+      while (!bytes.empty()) {
+        const std::uint64_t written = ring.written.load(std::memory_order_relaxed);
+        const std::span<std::byte> to = place(ring, written, bytes.size());
+        for (const int reader : readers) {
+          const auto has_room = [&](ShmRank& it) { return written + to.size() - read(it).load() <= ring.bytes.size(); };
+          if (auto room = wait_for(reader, timeout, has_room); !room) return room;
+        }
+        std::memcpy(to.data(), bytes.data(), to.size());
+        bytes = bytes.subspan(to.size());
+        ring.written.store(written + to.size());
+        wake();
       }
-      std::memcpy(place.data(), bytes.data(), place.size());
-      bytes = bytes.subspan(place.size());
-      commands_ += place.size();
-      of(0).commands.store(commands_);
-      wake();
     }
     return {};
   }
 
-  Result<void> read(std::span<std::byte> bytes, Timeout timeout) noexcept {
-    while (!bytes.empty()) {
-      const auto has_more = [&](ShmRank& it) { return it.commands.load() > commands_; };
-      if (auto more = wait_for(0, timeout, has_more); !more) return more;
-      const std::uint64_t there = of(0).commands.load() - commands_;
-      const std::span<std::byte> place = ring(commands_, std::min<std::uint64_t>(bytes.size(), there));
-      std::memcpy(bytes.data(), place.data(), place.size());
-      bytes = bytes.subspan(place.size());
-      commands_ += place.size();
-      of(rank_).commands.store(commands_);
-      wake();
+  // What has been read of messages.
+  struct Inbox {
+    std::vector<std::byte> bytes;
+    std::size_t taken = 0;  // of them
+
+    std::size_t left() const noexcept { return bytes.size() - taken; }
+    void take(std::span<std::byte> out) {
+      std::memcpy(out.data(), bytes.data() + taken, out.size());
+      taken += out.size();
+      if (left() == 0) bytes.clear(), taken = 0;
+    }
+  };
+
+  // Reads what is there. Other ranks could have written nonsense: no more than the ring has.
+  void drain(const Ring& ring, Inbox& inbox) noexcept {
+    std::uint64_t read = ring.read->load(std::memory_order_relaxed);
+    const std::uint64_t before = read, there = std::min<std::uint64_t>(ring.written.load() - read, ring.bytes.size());
+    while (read < before + there) {
+      const std::span<const std::byte> from = place(ring, read, before + there - read);
+      inbox.bytes.insert(inbox.bytes.end(), from.begin(), from.end());
+      read += from.size();
+    }
+    if (read == before) return;
+    ring.read->store(read);
+    wake();
+  }
+
+  Result<void> fill(Inbox& inbox, int writer, const Ring& ring, std::uint64_t bytes, Timeout timeout) {
+    while (inbox.left() < bytes) {
+      const auto has_more = [&](ShmRank&) {
+        return inbox.left() >= bytes || ring.written.load() > ring.read->load(std::memory_order_relaxed);
+      };
+      if (auto more = wait_for(writer, timeout, has_more); !more) return more;
+      drain(ring, inbox);
     }
     return {};
+  }
+
+  Result<std::vector<std::byte>> read_message(Inbox& inbox, int writer, const Ring& ring, Timeout timeout) {
+    std::uint64_t size = 0;
+    if (auto come = fill(inbox, writer, ring, sizeof(size), timeout); !come) return come.error();
+    inbox.take(std::as_writable_bytes(std::span(&size, 1)));
+    if (size > kMaxCommand) {
+      return make_error(ErrorCode::kInternal, "", "rank {} sends a message of {} bytes: at most {} are possible",
+                        writer, size, kMaxCommand);
+    }
+    std::vector<std::byte> message(size);
+    if (auto come = fill(inbox, writer, ring, size, timeout); !come) return come.error();
+    inbox.take(message);
+    return message;
+  }
+
+  // A rank that waits for room for an answer may be the one that the leader waits for.
+  void drain_answers() noexcept {
+    if (rank_ != 0) return;
+    for (int other = 1; other < ranks(); ++other) drain(answers_of(other), answers_[static_cast<std::size_t>(other)]);
   }
 
   Mapping mapping_;
   const ShmHeader header_;  // a copy: others could change the original
   const int rank_;
   std::vector<int> processes_;  // pidfds
-  std::uint64_t published_ = 0, commands_ = 0;
+  std::uint64_t published_ = 0;
+  Inbox commands_, taken_;
+  std::vector<Inbox> answers_;  // by rank
 };
 
 }  // namespace
@@ -239,13 +331,19 @@ ShmSegment::~ShmSegment() {
 
 ShmSegment::ShmSegment(ShmSegment&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
 
-Result<ShmSegment> ShmSegment::make(int ranks, std::size_t memory_bytes, std::size_t command_bytes) {
-  CHECK(ranks >= 1 && ranks <= static_cast<int>(ShmHeader::kMaxRanks) && command_bytes > 0);
+Result<ShmSegment> ShmSegment::make(const Sizes& sizes) {
+  const int ranks = sizes.stage_ranks * sizes.stages;
+  CHECK(sizes.stages >= 1 && ranks >= 1 && ranks <= static_cast<int>(ShmHeader::kMaxRanks));
+  CHECK(sizes.commands > 0 && sizes.answers > 0 && sizes.passed > 0);
   const ShmHeader header{.magic = ShmHeader::kMagic,
                          .ranks = static_cast<std::uint32_t>(ranks),
                          .rank_bytes = sizeof(ShmRank),
-                         .command_bytes = command_bytes,
-                         .memory_bytes = memory_bytes};
+                         .stages = static_cast<std::uint32_t>(sizes.stages),
+                         .unused = 0,
+                         .command_bytes = sizes.commands,
+                         .answer_bytes = sizes.answers,
+                         .pass_bytes = sizes.stages > 1 ? sizes.passed : 0,
+                         .memory_bytes = sizes.memory};
   ShmSegment segment(memfd_create("millrace ranks", MFD_CLOEXEC));
   if (segment.descriptor_ < 0) return system_error("memfd_create");
   if (const int failure = posix_fallocate(segment.descriptor_, 0, static_cast<off_t>(header.bytes())); failure != 0) {
@@ -264,10 +362,13 @@ Result<std::unique_ptr<Communicator>> join_shm(int descriptor, int rank, Communi
   const bool read = fstat(descriptor, &file) == 0 &&
                     pread(descriptor, &header, sizeof(header), 0) == static_cast<ssize_t>(sizeof(header));
   constexpr std::uint64_t kMost = std::uint64_t{1} << 46;
-  const bool fits = read && header.magic == ShmHeader::kMagic && header.rank_bytes == sizeof(ShmRank) &&
-                    header.ranks >= 1 && header.ranks <= ShmHeader::kMaxRanks && header.command_bytes >= 1 &&
-                    header.command_bytes < kMost && header.memory_bytes < kMost &&
-                    static_cast<std::uint64_t>(file.st_size) >= header.bytes();
+  const bool fits =
+      read && header.magic == ShmHeader::kMagic && header.rank_bytes == sizeof(ShmRank) && header.ranks >= 1 &&
+      header.ranks <= ShmHeader::kMaxRanks && header.stages >= 1 && header.ranks % header.stages == 0 &&
+      (header.stages == 1 || header.pass_bytes >= 1) && header.command_bytes >= 1 && header.answer_bytes >= 1 &&
+      header.command_bytes < kMost && header.answer_bytes < kMost / ShmHeader::kMaxRanks &&
+      header.pass_bytes < kMost / ShmHeader::kMaxRanks && header.memory_bytes < kMost / ShmHeader::kMaxRanks &&
+      static_cast<std::uint64_t>(file.st_size) >= header.bytes();
   if (!fits) {
     return make_error(ErrorCode::kBadFile, "", "descriptor {} is no shared memory of this version of millrace",
                       descriptor);

@@ -10,9 +10,15 @@ namespace millrace::comm {
 // ended, however that was.
 class ShmSegment {
  public:
-  // For so many ranks, with so many bytes of Communicator::memory() and of commands under way. The memory is there:
-  // kResourceExhausted if not.
-  static Result<ShmSegment> make(int ranks, std::size_t memory_bytes, std::size_t command_bytes);
+  // For so many stages of so many ranks, with so many bytes of Communicator::memory() and of each kind of messages
+  // under way. The memory is there: kResourceExhausted if not.
+  struct Sizes {
+    int stage_ranks = 1, stages = 1;
+    std::size_t memory = 0, commands = std::size_t{4} << 20;
+    std::size_t answers = std::size_t{256} << 10;  // of each rank
+    std::size_t passed = std::size_t{1} << 20;     // of each rank, where there are several stages
+  };
+  static Result<ShmSegment> make(const Sizes& sizes);
   ~ShmSegment();
   ShmSegment(ShmSegment&& other) noexcept;
   ShmSegment& operator=(ShmSegment&& other) noexcept = delete;

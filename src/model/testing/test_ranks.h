@@ -44,7 +44,7 @@ class TestRanks {
     while (ranks > 1 && !Shards::make(spec, shares())) --ranks;
     if (ranks <= 1) return;
     shards_ = std::make_shared<Shards>(Shards::make(spec, shares()).or_throw());
-    const comm::ShmSegment segment = comm::ShmSegment::make(ranks, 1 << 22, 1 << 20).or_throw();
+    const comm::ShmSegment segment = comm::ShmSegment::make({.stage_ranks = ranks, .memory = 1 << 22}).or_throw();
     for (int rank = 1; rank < ranks; ++rank) {
       threads_.emplace_back([=, this, descriptor = dup(segment.descriptor())] {
         const std::shared_ptr<comm::Communicator> group =
