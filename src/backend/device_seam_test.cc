@@ -105,10 +105,11 @@ TEST_F(DeviceSeamTest, RanksWithPartsOfTheRowsGetTheBitsOfOne) {
   for (const std::int64_t rows : {1, 7, 300}) {
     const Values expected = compute(backend_, {0, kOut}, rows);
     for (const std::vector<std::int64_t>& borders : {std::vector<std::int64_t>{0, 32, 96}, {0, 16, 16, 96}}) {
-      comm::run_ranks(static_cast<int>(borders.size()) - 1, 1 << 16, [&](std::shared_ptr<comm::Communicator> group) {
-        LockedBackend backend{cpu::make_cpu_backend({.threads = 2, .communicator = group}).or_throw()};
-        EXPECT_EQ(compute(backend, borders, rows), expected) << rows;
-      });
+      comm::run_ranks({.stage_ranks = static_cast<int>(borders.size()) - 1, .memory = 1 << 16},
+                      [&](std::shared_ptr<comm::Communicator> group) {
+                        LockedBackend backend{cpu::make_cpu_backend({.threads = 2, .communicator = group}).or_throw()};
+                        EXPECT_EQ(compute(backend, borders, rows), expected) << rows;
+                      });
     }
   }
 }
@@ -116,7 +117,7 @@ TEST_F(DeviceSeamTest, RanksWithPartsOfTheRowsGetTheBitsOfOne) {
 TEST_F(DeviceSeamTest, EveryRankGetsTheRowsOfTheirOwners) {
   const Values values = random_values(5 * 16, 3);
   const std::vector<std::int32_t> owners = {1, 0, 2, 2, 1};
-  comm::run_ranks(3, 1 << 16, [&](std::shared_ptr<comm::Communicator> group) {
+  comm::run_ranks({.stage_ranks = 3, .memory = 1 << 16}, [&](std::shared_ptr<comm::Communicator> group) {
     auto backend = cpu::make_cpu_backend({.threads = 1, .communicator = group}).or_throw();
     Values own = values;
     for (std::size_t i = 0; i < own.size(); ++i) own[i] = owners[i / 16] == group->rank() ? own[i] : -7.0f;

@@ -41,6 +41,7 @@ const RawTensor* Checkpoint::find_integers(const std::string& wanted) const {
 
 Result<void> Checkpoint::read(const RawTensor& tensor, std::uint64_t offset, std::span<std::byte> out) const {
   CHECK_LE(offset + out.size(), tensor.bytes);
+  bytes_read_->fetch_add(out.size(), std::memory_order_relaxed);
   return files[static_cast<std::size_t>(tensor.file)]->read(tensor.offset + offset, out);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -60,6 +61,10 @@ struct Checkpoint {
   const RawTensor* find_integers(const std::string& wanted) const;
   // Reads the bytes [offset, offset + out.size()) of the tensor.
   Result<void> read(const RawTensor& tensor, std::uint64_t offset, std::span<std::byte> out) const;
+  // Bytes that read() was asked for, of this checkpoint and its copies.
+  std::uint64_t bytes_read() const noexcept { return bytes_read_->load(std::memory_order_relaxed); }
+
+  std::shared_ptr<std::atomic<std::uint64_t>> bytes_read_ = std::make_shared<std::atomic<std::uint64_t>>(0);
 };
 
 // Makes the indices of the tensors' names anew. Throws LoadError where two are equal.

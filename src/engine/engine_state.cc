@@ -37,7 +37,7 @@ std::unique_ptr<ActiveSequence> EngineState::make_sequence(RequestId request, in
   const bool row_decides = !grammar && !sampling.logprobs;
   auto sequence = std::make_unique<ActiveSequence>(cache.make_table(), sampling, executor->vocab_size(), tokenizer,
                                                    std::move(grammar));
-  if (executor->depth() > 1 && row_decides) sequence->row_sampling = decode::row_sampling(sampling);
+  if (executor->feeds() && row_decides) sequence->row_sampling = decode::row_sampling(sampling);
   sequence->id = next_id++;
   sequence->request = request;
   sequence->choice = choice;
@@ -57,7 +57,7 @@ void EngineState::set_adapters(ActiveSequence& sequence, const Request& request,
 }
 
 void EngineState::jump_forward() {
-  if (speculation || !config.jump_forward || executor->depth() > 1) return;
+  if (speculation || !config.jump_forward || executor->feeds()) return;
   speculation = std::make_unique<Speculation>(*executor, SpeculationConfig{});
 }
 

@@ -41,10 +41,11 @@ class Executor {
   // for good.
   virtual std::unique_ptr<model::AdapterClaim> claim(const std::vector<AdapterUse>&) const { return nullptr; }
 
-  // Launches that may be outstanding. The pages of a launched step stay as they are until it is waited for. Where it is
-  // more than 1, the executor samples rows and feeds the tokens to later steps (StepInput::Sampled, Fed), so that an
-  // answer can have a token in each.
+  // Launches that may be outstanding. The pages of a launched step stay as they are until it is waited for.
   virtual int depth() const noexcept { return 1; }
+  // Whether it samples rows and feeds the tokens to later steps (StepInput::Sampled, Fed), so that an answer can have a
+  // token in each of the outstanding ones.
+  virtual bool feeds() const noexcept { return depth() > 1; }
   virtual void launch(StepInput input) = 0;
   // Does work now that takes the processors of steps but is none: a drafting model's passes.
   virtual void run_exclusive(const std::function<void()>& work) { work(); }

@@ -28,6 +28,7 @@ class ForwardingExecutor : public Executor {
     return inner_->claim(adapters);
   }
   int depth() const noexcept override { return inner_->depth(); }
+  bool feeds() const noexcept override { return inner_->feeds(); }
   void launch(StepInput input) override { inner_->launch(std::move(input)); }
   void run_exclusive(const std::function<void()>& work) override { inner_->run_exclusive(work); }
   void for_each(std::int64_t items, const std::function<void(std::int64_t)>& item) override {

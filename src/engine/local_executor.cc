@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "engine/step_sink.h"
 #include "engine/used_adapters.h"
 #include "kv/paged_cache.h"
-#include "model/ranks/rank_leader.h"
 
 namespace millrace::engine {
 
@@ -37,23 +35,45 @@ Result<std::unique_ptr<LocalExecutor>> LocalExecutor::create(model::Transformer&
       new LocalExecutor(model, backend, std::move(*store), n_pages, groups.window(), depth));
 }
 
-Result<StepResult> LocalExecutor::wait() {
-  StepInput input = std::move(launched_.front());
-  launched_.pop_front();
-  fed_.fill(input);
-  const std::size_t sampled = input.sampled_rows.size();
+void LocalExecutor::launch(StepInput input) {
+  launched_.push_back(std::make_unique<Launched>(depth() > 1 ? StepInput(input) : std::move(input)));
+  if (model_.stages() == 1) return;
+  Launched& launched = *launched_.back();
   try {
-    StepResult result = run(std::move(input));
+    make_batch(launched);
+    model_.begin(launched.batch, store_);
+  } catch (const LoadError& failure) {
+    launched.failure = fail(failure.error());
+  }
+}
+
+Result<StepResult> LocalExecutor::wait() {
+  const std::unique_ptr<Launched> launched = std::move(launched_.front());
+  launched_.pop_front();
+  if (launched->failure) return *launched->failure;
+  fed_.fill(launched->step);
+  const std::size_t sampled = launched->step.sampled_rows.size();
+  try {
+    StepResult result = finish(*launched);
     fed_.keep(result.sampled);
     return result;
   } catch (const LoadError& failure) {
-    if (failure.error().code == ErrorCode::kUnavailable && model_.leader() != nullptr) {
-      model_.leader()->lose(failure.error());
-    }
-    backend_.synchronize();  // of what was recorded nothing stays behind for the next step
     fed_.keep(std::vector<std::optional<std::int32_t>>(sampled));
-    return failure.error();
+    return fail(failure.error());
   }
+}
+
+// Of what was recorded nothing stays behind for the next step. Where ranks are gone, so are the steps in flight.
+Error LocalExecutor::fail(const Error& why) {
+  if (why.code == ErrorCode::kUnavailable) {
+    model_.abandon(why);
+    for (const auto& launched : launched_) launched->failure = why;
+  }
+  try {
+    backend_.synchronize();
+  } catch (const LoadError&) {  // of the same failure
+  }
+  return why;
 }
 
 Result<void> LocalExecutor::recover() {
@@ -66,10 +86,12 @@ Result<void> LocalExecutor::recover() {
   }
 }
 
-StepResult LocalExecutor::run(StepInput step) {
-  StepResult result;
-  StepSink sink(step, result);
-  model::BatchInput input{.tokens = std::move(step.tokens), .logit_rows = std::move(step.logit_rows)};
+void LocalExecutor::make_batch(Launched& launched) {
+  StepInput& step = launched.step;
+  launched.sink = std::make_unique<StepSink>(step, launched.result);
+  model::BatchInput& input = launched.batch;
+  input.tokens = std::move(step.tokens);
+  input.logit_rows = std::move(step.logit_rows);
   if (drafter() != nullptr) input.hook = drafter()->hook();
   for (const StepInput::Rows& rows : step.sequences) {
     input.sequences.push_back({.first_row = rows.first_row,
@@ -80,13 +102,22 @@ StepResult LocalExecutor::run(StepInput step) {
     if (!rows.adapters.empty()) add_adapters(rows, input);
     if (store_.windowed() != nullptr) input.window_pages.push_back(rows.window_pages);
   }
-  input.scored_rows = sink.logit_rows();
+  input.scored_rows = launched.sink->logit_rows();
   input.hidden_rows = std::move(step.hidden_rows);
-  if (!input.scored_rows.empty() || !input.hidden_rows.empty()) input.sink = &sink;
-  result.logits = model_.forward(input, store_);
+  if (!input.scored_rows.empty() || !input.hidden_rows.empty()) input.sink = launched.sink.get();
+}
+
+StepResult LocalExecutor::finish(Launched& launched) {
+  StepResult& result = launched.result;
+  if (model_.stages() > 1) {
+    result.logits = model_.finish(launched.batch);
+  } else {
+    make_batch(launched);
+    result.logits = model_.forward(launched.batch, store_);
+  }
   result.experts = model_.expert_use();
-  result.kv_overflows = backend_.take_kv_overflows();
-  return result;
+  result.kv_overflows = model_.take_kv_overflows();
+  return std::move(result);
 }
 
 std::unique_ptr<model::AdapterClaim> LocalExecutor::claim(const std::vector<AdapterUse>& adapters) const {

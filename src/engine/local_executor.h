@@ -1,12 +1,15 @@
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <thread>
 
 #include "engine/executor.h"
 #include "engine/fed_tokens.h"
+#include "engine/step_sink.h"
 #include "kv/backed_pages.h"
 #include "kv/page_listener.h"
 #include "model/adapters/lora_set.h"
@@ -14,7 +17,9 @@
 
 namespace millrace::engine {
 
-// A transformer on this process's device.
+// A transformer on this process's device, or that and the ranks with which it is shared. Where the model has several
+// stages, launch() computes the first one of a step while the others compute earlier steps, and as many steps are in
+// flight as there are stages.
 class LocalExecutor final : public Executor {
  public:
   // Pages for `kv_cache_tokens` tokens, 0 = one sequence of the model's greatest length. Where layers have a window,
@@ -51,8 +56,9 @@ class LocalExecutor final : public Executor {
   const kv::KvStore& store() const noexcept { return store_; }
   // The drafter hears of the pages, and sees the states of the steps launched from now on.
   void set_drafter(std::unique_ptr<draft::Drafter> drafter) override;
-  int depth() const noexcept override { return depth_; }
-  void launch(StepInput input) override { launched_.push_back(depth_ > 1 ? StepInput(input) : std::move(input)); }
+  int depth() const noexcept override { return std::max(depth_, model_.stages()); }
+  bool feeds() const noexcept override { return depth_ > 1; }
+  void launch(StepInput input) override;
   void for_each(std::int64_t items, const std::function<void(std::int64_t)>& item) override {
     backend_.for_each(items, item);
   }
@@ -72,7 +78,17 @@ class LocalExecutor final : public Executor {
         window_(window),
         depth_(depth),
         fed_(depth) {}
-  StepResult run(StepInput step);
+  struct Launched {  // a step, with what the model gets of it
+    explicit Launched(StepInput of) : step(std::move(of)) {}
+    StepInput step;
+    StepResult result = {};
+    std::unique_ptr<StepSink> sink = {};
+    model::BatchInput batch = {};
+    std::optional<Error> failure = {};  // it has not begun, or its ranks are gone
+  };
+  void make_batch(Launched& launched);
+  StepResult finish(Launched& launched);
+  Error fail(const Error& why);
   void add_adapters(const StepInput::Rows& rows, model::BatchInput& input) const;
 
   model::Transformer& model_;
@@ -83,7 +99,7 @@ class LocalExecutor final : public Executor {
   std::int32_t pages_;
   std::int64_t window_;
   int depth_;
-  std::deque<StepInput> launched_;
+  std::deque<std::unique_ptr<Launched>> launched_;
   FedTokens fed_;
   std::shared_ptr<const model::LoraSet> adapters_;
   std::shared_ptr<model::AdapterStore> store_of_adapters_;  // null: they are there for good

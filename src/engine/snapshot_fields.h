@@ -48,15 +48,6 @@ void visit_fields(Archive& a, BeamSearch::State& v) {
 
 }  // namespace millrace::decode
 
-namespace millrace::model {
-
-template <typename Archive>
-void visit_fields(Archive& a, ExpertUse& v) {
-  a(v.layers, v.experts, v.touched, v.busiest, v.even, v.bytes);
-}
-
-}  // namespace millrace::model
-
 namespace millrace::draft {
 
 template <typename Archive>

@@ -40,10 +40,12 @@ void StepLoop::finish_oldest(std::vector<Output>& outputs) {
   launched_.pop_front();
   if (reporter_.observed()) reporter_.note_wait();
   const Result<StepResult> result = state_.executor->wait();
-  const bool lost = !result && result.error().code == ErrorCode::kUnavailable && launched_.empty();
   if (result) failures_ = 0;
-  if (!lost || !recover(step, result.error(), outputs)) commit(std::move(step), result, outputs);
-  if (lost) forget_pages();
+  if (!result && result.error().code == ErrorCode::kUnavailable) {
+    lose(std::move(step), result, outputs);
+  } else {
+    commit(std::move(step), result, outputs);
+  }
   endings_.end_retired(outputs);
 }
 
@@ -93,7 +95,7 @@ sched::StepPlan StepLoop::plan_with_capacity(const sched::PolicyView& view) {
 // more than its row decides on the token, or more than the token is taken from the row.
 bool StepLoop::feeds(const ActiveSequence& sequence) const {
   if (!sequence.row_sampling || !sequence.draws) return false;
-  if (state_.speculation || sequence.is_beam || sequence.reading) return false;
+  if (!state_.executor->feeds() || state_.speculation || sequence.is_beam || sequence.reading) return false;
   const bool forks = sequence.choice == 0 && sequence.planned_length() == sequence.prompt_tokens;
   return !forks || state_.requests.at(sequence.request).request.n == 1;
 }
@@ -185,7 +187,18 @@ bool StepLoop::reserve_for_drafts(ActiveSequence& sequence) {
   return cache.reserve(sequence.blocks, sequence.scheduled, tokens);
 }
 
-bool StepLoop::recover(LaunchedStep& step, const Error& error, std::vector<Output>& outputs) {
+// With the step all that are launched are lost, and all pages.
+void StepLoop::lose(LaunchedStep step, const Result<StepResult>& result, std::vector<Output>& outputs) {
+  std::deque<LaunchedStep> lost = std::exchange(launched_, {});
+  for (std::size_t i = 0; i < lost.size(); ++i) (void)state_.executor->wait();
+  lost.push_front(std::move(step));
+  if (!recover(lost, result.error(), outputs)) {
+    for (LaunchedStep& each : lost) commit(std::move(each), result, outputs);
+  }
+  forget_pages();
+}
+
+bool StepLoop::recover(std::deque<LaunchedStep>& lost, const Error& error, std::vector<Output>& outputs) {
   while (state_.sessions.reclaim()) {
   }
   const auto recovered = state_.executor->recover();
@@ -202,9 +215,11 @@ bool StepLoop::recover(LaunchedStep& step, const Error& error, std::vector<Outpu
     failures_ = 0;
     return false;
   }
-  ++state_.counters.failed_steps;
-  state_.scheduler.committed(step.plan, state_.view());
-  step.branches.clear();
+  for (LaunchedStep& step : lost) {
+    ++state_.counters.failed_steps;
+    state_.scheduler.committed(step.plan, state_.view());
+    step.branches.clear();
+  }
   beams_.advance(outputs);
   return true;
 }

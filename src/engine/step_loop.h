@@ -56,8 +56,9 @@ class StepLoop {
   void commit_row(const LaunchedStep& step, const sched::StepRow& row, const StepResult& result, Place& place,
                   std::vector<Output>& outputs);
   void fail_row(const sched::StepRow& row, const Error& error, std::vector<Output>& outputs);
-  // Whether the device works again, and everything that the step was about is to be computed again.
-  bool recover(LaunchedStep& step, const Error& error, std::vector<Output>& outputs);
+  void lose(LaunchedStep step, const Result<StepResult>& result, std::vector<Output>& outputs);
+  // Whether the device works again, and everything that the steps were about is to be computed again.
+  bool recover(std::deque<LaunchedStep>& lost, const Error& error, std::vector<Output>& outputs);
   void forget_pages();
   static void uncount(const sched::StepRow& row);
 

@@ -21,14 +21,17 @@ backend::KvFormat KvGroups::format(const KvGroup& group) const noexcept {
 
 std::size_t KvGroups::page_bytes(const backend::Backend& backend) const noexcept {
   std::size_t bytes = 0;
-  for (const KvGroup& group : groups) bytes += backend.kv_page_bytes(format(group)) * group.layers.size();
+  for (const KvGroup& group : groups) {
+    if (group.need.kv_heads > 0) bytes += backend.kv_page_bytes(format(group)) * group.layers.size();
+  }
   return bytes;
 }
 
 std::size_t KvGroups::window_page_bytes(const backend::Backend& backend) const noexcept {
   std::size_t bytes = 0;
   for (const KvGroup& group : groups) {
-    if (group.need.window > 0) bytes += backend.kv_page_bytes(format(group)) * group.layers.size();
+    if (group.need.window > 0 && group.need.kv_heads > 0)
+      bytes += backend.kv_page_bytes(format(group)) * group.layers.size();
   }
   return bytes;
 }

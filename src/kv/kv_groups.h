@@ -10,7 +10,7 @@
 
 namespace millrace::kv {
 
-// What one layer keeps for each token.
+// What one layer keeps for each token. No heads: nothing here, other ranks have the layer.
 struct KvNeed {
   std::int64_t kv_heads = 0, key_dim = 0, value_dim = 0;  // sizes of a head, which may differ
   std::int64_t window = 0;  // tokens that attention looks back on, the token itself included; 0 = all

@@ -17,7 +17,9 @@ Result<KvStore> KvStore::create(backend::Backend& backend, const KvGroups& group
                                 std::int32_t window_pages) {
   std::vector<const KvGroup*> group_of(static_cast<std::size_t>(groups.layers()));
   for (const KvGroup& group : groups.groups) {
-    if (auto checked = backend.check_kv_format(groups.format(group)); !checked) return checked.error();
+    if (auto checked = backend.check_kv_format(groups.format(group)); !checked && group.need.kv_heads > 0) {
+      return checked.error();
+    }
     for (const std::int64_t layer : group.layers) group_of[static_cast<std::size_t>(layer)] = &group;
   }
   std::vector<Layer> layers, windowed;
@@ -27,7 +29,8 @@ Result<KvStore> KvStore::create(backend::Backend& backend, const KvGroups& group
     std::vector<Layer>& of_kind = apart ? windowed : layers;
     places.push_back({.index = of_kind.size(), .windowed = apart});
     const backend::KvFormat format = groups.format(*group);
-    of_kind.push_back({.page_bytes = backend.kv_page_bytes(format), .format = format});
+    const std::size_t page_bytes = group->need.kv_heads > 0 ? backend.kv_page_bytes(format) : 0;
+    of_kind.push_back({.page_bytes = page_bytes, .format = format});
   }
   auto store = allocate(backend, groups.block_tokens, std::move(layers), n_pages);
   if (!store) return store;
@@ -92,7 +95,7 @@ void KvStore::give_back(std::int32_t part, const std::function<bool(BlockId)>& k
   std::size_t free = begin;  // bytes from here on to where the loop is are of no page that is kept
   for (const Layer& layer : layers_) {
     const std::size_t layer_end = layer.offset + layer.page_bytes * n_pages_;
-    if (layer_end <= begin || layer.offset >= end) continue;
+    if (layer.page_bytes == 0 || layer_end <= begin || layer.offset >= end) continue;
     std::size_t page = begin <= layer.offset ? 0 : (begin - layer.offset) / layer.page_bytes;
     for (; page < n_pages_ && layer.offset + page * layer.page_bytes < end; ++page) {
       if (!kept(static_cast<BlockId>(page))) continue;
@@ -122,7 +125,7 @@ void KvStore::read(BlockId page, std::span<std::byte> out) const {
     backend_->download(page_of(layer, page), out.subspan(at, layer.page_bytes));
     at += layer.page_bytes;
   }
-  if (ranks_) ranks_->read(is_windowed_, page, out.first(at), out.subspan(at));
+  if (ranks_) ranks_->read(is_windowed_, page, out.subspan(at));
 }
 
 void KvStore::write(BlockId page, std::span<const std::byte> in) {

@@ -19,8 +19,8 @@ class PageRanks {
   virtual bool intact() const noexcept = 0;
   // The number by which they know the store.
   virtual std::uint32_t store() const noexcept = 0;
-  // `own`: what this rank has of the page. `out`: what the others have, page_bytes() bytes.
-  virtual void read(bool windowed, BlockId page, std::span<const std::byte> own, std::span<std::byte> out) = 0;
+  // What the others have of the page, page_bytes() bytes.
+  virtual void read(bool windowed, BlockId page, std::span<std::byte> out) = 0;
   virtual void write(bool windowed, BlockId page, std::span<const std::byte> in) = 0;
 };
 

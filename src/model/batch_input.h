@@ -10,9 +10,13 @@
 
 namespace millrace::model {
 
-// Receives the rows of a step that are wanted for other uses than sampling the next token. They come in blocks as they
-// are computed, so that [T, V] logits are never stored. Called on the engine thread while it waits for the step; the
-// views are valid during the call.
+// Rows that go to a sink at once: enough for the products to be near the machine's peak, 13 MB of logits for a
+// vocabulary of 49,152.
+inline constexpr std::int64_t kSinkRows = 64;
+
+// Receives the rows of a step that are wanted for other uses than sampling the next token. They come in blocks of
+// kSinkRows as they are computed, so that [T, V] logits are never stored. Called on the engine thread while it waits
+// for the step; the views are valid during the call.
 class LogitsConsumer {
  public:
   virtual ~LogitsConsumer() = default;

@@ -47,13 +47,13 @@ RowRange BlockLoader::rows(const BlockWeight& weight) const noexcept {
 }
 
 std::int64_t BlockLoader::rows_of_rank_before(const BlockWeight& weight) const noexcept {
-  if (shards_.shards == nullptr || shards_.rank == 0) return 0;
+  if (shards_.shards == nullptr || shards_.shards->place(shards_.rank) == 0) return 0;
   return std::max<std::int64_t>(0, shards_.shards->rows(weight, layer_, shards_.rank - 1).last - rows(weight).first);
 }
 
 RankColumns BlockLoader::columns(const BlockWeight& weight) const {
-  if (shards_.shards == nullptr) return {};
-  return {shards_.shards->borders(weight, layer_), shards_.rank};
+  if (shards_.shards == nullptr || shards_.shards->stage_ranks() == 1) return {};
+  return {shards_.shards->borders(weight, layer_), shards_.shards->place(shards_.rank)};
 }
 
 Product BlockLoader::place(std::span<const BlockWeight> stacked) {

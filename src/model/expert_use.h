@@ -35,4 +35,9 @@ struct ExpertUse {
   }
 };
 
+template <typename Archive>
+void visit_fields(Archive& archive, ExpertUse& u) {
+  archive(u.layers, u.experts, u.touched, u.busiest, u.even, u.bytes);
+}
+
 }  // namespace millrace::model

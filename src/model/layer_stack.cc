@@ -28,12 +28,21 @@ LayerStack::LayerStack(WeightLoader& weights, const ModelSpec& spec, backend::Ba
                        const std::function<void(std::int64_t layer)>& before) {
   BlockLoader loader(weights, spec, backend, precision, shards);
   std::int64_t kv_layers = 0;
+  const RowRange own =
+      shards.shards == nullptr ? RowRange{0, std::ssize(spec.layers)} : shards.shards->layers(shards.rank);
   for (const LayerSpec& layer : spec.layers) {
-    if (before) before(size());
-    loader.set_layer(layer.has_weights() ? size() : layer.weights_of);
+    const std::int64_t index = size();
+    const bool is_own = index >= own.first && index < own.last;
+    if (before && is_own) before(index);
+    loader.set_layer(layer.has_weights() ? index : layer.weights_of);
     Layer& loaded = layers_.emplace_back();
     loaded.residual = layer.residual;
-    loaded.has_weights = layer.has_weights();
+    // Also those of a layer that other ranks have.
+    loaded.has_weights = is_own && (layer.has_weights() || layer.weights_of < own.first);
+    if (!is_own) {
+      for (const BlockSpec& block : layer.blocks) kv_layers += kind_of(block).kv(block) ? 1 : 0;
+      continue;
+    }
     for (std::size_t i = 0; i < layer.blocks.size(); ++i) {
       const BlockSpec& block = layer.blocks[i];
       const BlockKind& kind = kind_of(block);
@@ -42,7 +51,7 @@ LayerStack::LayerStack(WeightLoader& weights, const ModelSpec& spec, backend::Ba
       CHECK(!output.replaces || layer.residual == ResidualForm::kSequential);
       const auto load = [&] { return std::shared_ptr<const Block>(kind.load(block, loader)); };
       const auto earlier = [&] { return layers_[static_cast<std::size_t>(layer.weights_of)].entries[i].block; };
-      loaded.entries.push_back({.block = layer.has_weights() ? load() : earlier(),
+      loaded.entries.push_back({.block = loaded.has_weights ? load() : earlier(),
                                 .kv_layer = kv_layer,
                                 .output = output,
                                 .norm = loader.norm(output.norm_name, output.norm, spec.hidden_size),

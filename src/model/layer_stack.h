@@ -21,8 +21,8 @@ StackWorkspace stack_workspace(const ModelSpec& spec, bool shared = false);
 // The layers of a model with their weights, in order. Const after load; one run at a time.
 class LayerStack {
  public:
-  // Reads the blocks of all layers of the spec. `before(i)` is called before layer i is read. Throws LoadError naming
-  // tensor, expected and found shape.
+  // Reads the blocks of all layers of the spec, or those of the rank's stage: no others may run. `before(i)` is called
+  // before layer i is read. Throws LoadError naming tensor, expected and found shape.
   LayerStack(WeightLoader& weights, const ModelSpec& spec, backend::Backend& backend,
              backend::MatmulPrecision precision, const RankShards& shards = {},
              const std::function<void(std::int64_t layer)>& before = {});

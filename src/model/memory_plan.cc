@@ -27,6 +27,7 @@ class PackedWeights {
   void add(const std::string& name, const BlockWeight& weight, std::int64_t layer) {
     const auto stored = formats_.find(WeightLoader::expert_name(name, 0));
     if (weight.cols == 0 || stored == formats_.end()) return;
+    if (options_.shards != nullptr && !has(weight)) return;
     const std::int64_t all_rows = weight.rows + weight.zero_rows;
     const std::int64_t rows =
         options_.shards == nullptr ? all_rows : options_.shards->rows(weight, layer, options_.rank).size();
@@ -49,6 +50,10 @@ class PackedWeights {
     if (weight.experts > 0) expert_bytes_ += of_all;
   }
   void add(const LayerSpec& layer, std::int64_t index, const ModelSpec& spec) {
+    if (options_.shards != nullptr) {
+      const RowRange own = options_.shards->layers(options_.rank);
+      if (index < own.first || index >= own.last) return;
+    }
     const auto named = [&](const std::string& pattern) {
       return spec.names.in_file(WeightLoader::layer_name(pattern, index));
     };
@@ -60,6 +65,13 @@ class PackedWeights {
         add(named(weight.tensor()), weight, layer.has_weights() ? index : layer.weights_of);
       }
     }
+  }
+  // Whether the rank has a weight, of those outside the layers.
+  bool has(const BlockWeight& weight) const {
+    const bool first = options_.shards->is_first(options_.rank), last = options_.shards->is_last(options_.rank);
+    if (weight.role == "token_embd") return first || (last && tied_head_);
+    if (weight.role == "position_embd" || weight.role == "project_in") return first;
+    return (weight.role != "output" && weight.role != "project_out") || last;
   }
   // Of values that are computed, not read.
   void add_computed(std::int64_t rows, std::int64_t cols) {
@@ -130,7 +142,9 @@ MemoryPlan plan_memory(const CheckpointWeights& stored, const ModelSpec& spec, c
     weights.add(spec.layers[i], static_cast<std::int64_t>(i), spec);
   }
   if (spec.positions == PositionKind::kSinusoidal) {
-    weights.add_computed(spec.context_length + spec.position_offset, spec.hidden_size);
+    if (options.shards == nullptr || options.shards->is_first(options.rank)) {
+      weights.add_computed(spec.context_length + spec.position_offset, spec.hidden_size);
+    }
   }
   MemoryPlan plan;
   plan.weights = weights.bytes();

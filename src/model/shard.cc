@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -36,10 +37,57 @@ std::int64_t fewest_heads(const ModelSpec& spec) {
   return fewest;
 }
 
+// Numbers that a token is multiplied with, of all layers before each, the last of the whole model: with the head.
+std::vector<double> work_before_layers(const ModelSpec& spec) {
+  const auto of = [](const BlockWeight& weight) {
+    const auto experts = static_cast<double>(std::max<std::int64_t>(1, weight.experts));
+    return static_cast<double>(weight.rows) * static_cast<double>(weight.cols) * experts;
+  };
+  std::vector<double> before = {0.0};
+  for (const LayerSpec& layer : spec.layers) {
+    double work = 0.0;
+    for (const BlockSpec& block : layer.blocks) {
+      for (const BlockWeight& weight : block_weights(block, spec, all_tensors)) work += of(weight);
+    }
+    before.push_back(before.back() + work);
+  }
+  before.back() += static_cast<double>(spec.vocab_size) * static_cast<double>(spec.embedding_width());
+  return before;
+}
+
+// The first layers of stages of which the busiest has as little work as possible, and the number of layers.
+std::vector<std::int64_t> divide_layers(const ModelSpec& spec, int stages) {
+  const std::vector<double> before = work_before_layers(spec);
+  const std::size_t layers = spec.layers.size(), n = static_cast<std::size_t>(stages);
+  // busiest[s][l]: of the first s + 1 stages, where these have the first l layers; from[s][l]: where the last begins.
+  std::vector busiest(n, std::vector(layers + 1, std::numeric_limits<double>::infinity()));
+  std::vector from(n, std::vector<std::size_t>(layers + 1, 0));
+  for (std::size_t l = 1; l <= layers; ++l) busiest[0][l] = before[l];
+  for (std::size_t s = 1; s < n; ++s) {
+    for (std::size_t l = s + 1; l <= layers; ++l) {
+      for (std::size_t begin = s; begin < l; ++begin) {
+        const double work = std::max(busiest[s - 1][begin], before[l] - before[begin]);
+        if (work < busiest[s][l]) busiest[s][l] = work, from[s][l] = begin;
+      }
+    }
+  }
+  std::vector<std::int64_t> first(n + 1, 0);
+  first[n] = static_cast<std::int64_t>(layers);
+  for (std::size_t s = n - 1; s > 0; --s) {
+    first[s] = static_cast<std::int64_t>(from[s][static_cast<std::size_t>(first[s + 1])]);
+  }
+  return first;
+}
+
 }  // namespace
 
-Result<Shards> Shards::make(const ModelSpec& spec, std::span<const double> shares) {
+Result<Shards> Shards::make(const ModelSpec& spec, std::span<const double> shares, int stages) {
   CHECK(!shares.empty());
+  if (stages < 1 || stages > std::ssize(spec.layers)) {
+    return make_error(ErrorCode::kInvalidArgument, "pipeline-parallel-size",
+                      "pipeline-parallel-size is {}: must be from 1 to {}, the layers of the model", stages,
+                      spec.layers.size());
+  }
   if (const std::int64_t heads = fewest_heads(spec); heads >= 0 && std::ssize(shares) > heads) {
     return make_error(ErrorCode::kInvalidArgument, "tensor-parallel-size",
                       "tensor-parallel-size is {}: must be from 1 to {}, the query heads of a layer", shares.size(),
@@ -55,13 +103,13 @@ Result<Shards> Shards::make(const ModelSpec& spec, std::span<const double> share
   std::vector<double> until;
   for (double sum = 0.0; const double share : shares) until.push_back(sum += share / largest);
   for (const double all = until.back(); double& border : until) border /= all;
-  return Shards(std::move(until));
+  return Shards(std::move(until), divide_layers(spec, stages));
 }
 
 RowRange Shards::part(std::int64_t n, std::int64_t least, std::int64_t layer, int rank) const noexcept {
-  const auto last_rank = static_cast<std::int64_t>(ranks()) - 1;
+  const auto last_rank = static_cast<std::int64_t>(stage_ranks()) - 1;
   // Which way borders round goes round with the layers, and so on average a rank has its share.
-  const double phase = (static_cast<double>(layer % ranks()) + 0.5) / ranks();
+  const double phase = (static_cast<double>(layer % stage_ranks()) + 0.5) / stage_ranks();
   const auto border = [&](std::int64_t before) -> std::int64_t {  // of the first `before` ranks
     if (before == 0) return 0;
     if (before > last_rank) return n;
@@ -69,7 +117,7 @@ RowRange Shards::part(std::int64_t n, std::int64_t least, std::int64_t layer, in
     return std::clamp(static_cast<std::int64_t>(std::floor(units + phase)), before * least,
                       n - (last_rank + 1 - before) * least);
   };
-  return {border(rank), border(rank + 1)};
+  return {border(place(rank)), border(place(rank) + 1)};
 }
 
 RowRange Shards::query_heads(std::int64_t heads, std::int64_t layer, int rank) const noexcept {
@@ -103,7 +151,7 @@ RowRange Shards::rows(const BlockWeight& weight, std::int64_t layer, int rank) c
 
 std::vector<std::int64_t> Shards::borders(const BlockWeight& weight, std::int64_t layer) const {
   std::vector<std::int64_t> borders = {0};
-  for (int rank = 0; rank < ranks(); ++rank) borders.push_back(rows(weight, layer, rank).last);
+  for (int place = 0; place < stage_ranks(); ++place) borders.push_back(rows(weight, layer, place).last);
   return borders;
 }
 
@@ -119,6 +167,8 @@ std::vector<kv::KvNeed> Shards::kv_needs(const ModelSpec& spec, int rank) const 
       if (const BlockWeight* keys = find_keys(weights)) {
         need->kv_heads = rows(*keys, layer, rank).size() / keys->axis_rows;
       }
+      const RowRange own = layers(rank);
+      if (static_cast<std::int64_t>(i) < own.first || static_cast<std::int64_t>(i) >= own.last) need->kv_heads = 0;
       needs.push_back(*need);
     }
   }

@@ -26,33 +26,50 @@ struct RankShards {
 // does not divide goes to other ranks from layer to layer, so that no rank has more of all layers than it should.
 class Shards {
  public:
-  // Ranks get parts in proportion to `shares`, their speeds in any unit, at least one. kInvalidArgument naming
-  // tensor-parallel-size where a layer has fewer query heads than there are ranks, or tensor-parallel-shares where a
-  // share is no number above 0.
-  static Result<Shards> make(const ModelSpec& spec, std::span<const double> shares);
+  // The ranks of a stage get parts in proportion to `shares`, their speeds in any unit, at least one. `stages` one
+  // behind the other have layers each, so that none has much more to multiply with than others; rank r is the one of
+  // place r % (ranks of a stage) in stage r / (ranks of a stage). kInvalidArgument naming tensor-parallel-size where a
+  // layer has fewer query heads than there are ranks, tensor-parallel-shares where a share is no number above 0, or
+  // pipeline-parallel-size where there are fewer layers than stages.
+  static Result<Shards> make(const ModelSpec& spec, std::span<const double> shares, int stages = 1);
 
-  int ranks() const noexcept { return static_cast<int>(until_.size()); }
-  // A part of 1.
+  int ranks() const noexcept { return stage_ranks() * stages(); }
+  int stage_ranks() const noexcept { return static_cast<int>(until_.size()); }
+  int stages() const noexcept { return static_cast<int>(first_layers_.size()) - 1; }
+  int stage(int rank) const noexcept { return rank / stage_ranks(); }
+  int place(int rank) const noexcept { return rank % stage_ranks(); }
+  // The part of the layers of its stage, of 1.
   double share(int rank) const noexcept {
-    const auto i = static_cast<std::size_t>(rank);
-    return until_[i] - (rank == 0 ? 0.0 : until_[i - 1]);
+    const auto i = static_cast<std::size_t>(place(rank));
+    return until_[i] - (i == 0 ? 0.0 : until_[i - 1]);
   }
-  // The rows that a rank has of a weight of that layer; of weights outside the layers, those of layer 0.
+  RowRange layers(int rank) const noexcept {
+    const auto at = static_cast<std::size_t>(stage(rank));
+    return {first_layers_[at], first_layers_[at + 1]};
+  }
+  // Whether it has the embedding, or the head.
+  bool is_first(int rank) const noexcept { return stage(rank) == 0; }
+  bool is_last(int rank) const noexcept { return stage(rank) == stages() - 1; }
+  // The rows that a rank has of a weight of that layer, which must be one of its own; of weights outside the layers,
+  // those of layer 0.
   RowRange rows(const BlockWeight& weight, std::int64_t layer, int rank) const noexcept;
-  // [ranks + 1]: rank r has the rows [i, i + 1) of these; key heads that two ranks have are counted with the first.
+  // [ranks of a stage + 1]: the one of place p has the rows [i, i + 1) of these; key heads that two ranks have are
+  // counted with the first.
   std::vector<std::int64_t> borders(const BlockWeight& weight, std::int64_t layer) const;
   // The heads of attention with so many query heads, `group` of which share a key head.
   RowRange query_heads(std::int64_t heads, std::int64_t layer, int rank) const noexcept;
   RowRange key_heads(std::int64_t heads, std::int64_t group, std::int64_t layer, int rank) const noexcept;
-  // What its layers keep of a token: model::kv_needs() with the key heads of the rank.
+  // What its layers keep of a token: model::kv_needs() with the key heads of the rank, none in layers of other stages.
   std::vector<kv::KvNeed> kv_needs(const ModelSpec& spec, int rank) const;
 
  private:
-  explicit Shards(std::vector<double> until) : until_(std::move(until)) {}
-  // The part that a rank has of n units, of which each rank has `least`.
+  Shards(std::vector<double> until, std::vector<std::int64_t> first_layers)
+      : until_(std::move(until)), first_layers_(std::move(first_layers)) {}
+  // The part that a rank has of n units, of which each rank of a stage has `least`.
   RowRange part(std::int64_t n, std::int64_t least, std::int64_t layer, int rank) const noexcept;
 
-  std::vector<double> until_;  // the shares of each rank and of those before it, of 1
+  std::vector<double> until_;               // the shares of each place and of those before it, of 1
+  std::vector<std::int64_t> first_layers_;  // [stages + 1], the last is the number of layers
 };
 
 }  // namespace millrace::model

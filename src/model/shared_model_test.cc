@@ -26,28 +26,40 @@ using Logits = std::vector<std::vector<float>>;
 const std::string kGoldens = std::string(MILLRACE_TEST_DATA) + "/../golden/";
 
 struct Ranks {
-  std::vector<double> shares;
+  std::vector<double> shares;  // of the ranks of a stage
+  int stages = 1;
   std::vector<std::string> isas = {};  // of each; empty: the best
   std::vector<int> threads = {};       // of each; empty: 1
 };
 
+using Wrap = std::function<std::shared_ptr<comm::Communicator>(std::shared_ptr<comm::Communicator>)>;
+
 // Calls body(runner) as rank 0, while the others follow.
 template <typename Body>
-void run_shared(const std::string& path, TestRunner::Options options, const Ranks& ranks, const Body& body) {
+void run_shared(const std::string& path, TestRunner::Options options, const Ranks& ranks, const Body& body,
+                const Wrap& wrap = {}) {
   const auto checkpoint = checkpoint::open_checkpoint(Env::system(), path).or_throw();
-  options.shards = std::make_shared<Shards>(Shards::make(make_spec(*checkpoint).or_throw(), ranks.shares).or_throw());
-  comm::run_ranks(static_cast<int>(ranks.shares.size()), 1 << 18, [&](std::shared_ptr<comm::Communicator> group) {
+  options.shards =
+      std::make_shared<Shards>(Shards::make(make_spec(*checkpoint).or_throw(), ranks.shares, ranks.stages).or_throw());
+  const comm::ShmSegment::Sizes sizes{
+      .stage_ranks = static_cast<int>(ranks.shares.size()), .stages = ranks.stages, .memory = 1 << 18};
+  comm::run_ranks(sizes, [&](std::shared_ptr<comm::Communicator> group) {
     TestRunner::Options own = options;
     const auto rank = static_cast<std::size_t>(group->rank());
     own.group = std::move(group);
+    if (wrap) own.group = wrap(std::move(own.group));
     own.threads = ranks.threads.empty() ? 1 : ranks.threads[rank];
     own.isa = ranks.isas.empty() ? "" : ranks.isas[rank];
     if (rank == 0) {
       TestRunner runner(path, own);
       body(runner);
     } else {
-      follow_rank(path, own.group, {.precision = own.precision, .max_length = own.max_length, .shards = own.shards},
-                  own.threads, own.isa);
+      try {
+        follow_rank(path, own.group, {.precision = own.precision, .max_length = own.max_length, .shards = own.shards},
+                    own.threads, own.isa);
+      } catch (const LoadError& failure) {  // which rank 0 says if nobody meant it
+        EXPECT_TRUE(wrap) << failure.what();
+      }
     }
   });
 }
@@ -79,7 +91,7 @@ class SharedModel : public testing::TestWithParam<fs::path> {
       for (std::size_t s = 0; s < expected.size(); ++s) {
         ASSERT_EQ(found[s].size(), expected[s].size());
         EXPECT_EQ(std::memcmp(found[s].data(), expected[s].data(), expected[s].size() * sizeof(float)), 0)
-            << ranks.shares.size() << " ranks, sequence " << s;
+            << ranks.stages << " stages of " << ranks.shares.size() << " ranks, sequence " << s;
       }
     }
   }
@@ -93,6 +105,9 @@ TEST_P(SharedModel, HasTheBitsOfOneRank) {
   std::vector<Ranks> groups;
   for (int ranks = 2; ranks <= most; ++ranks) groups.push_back({.shares = equal_shares(ranks)});
   if (most >= 2) groups.push_back({.shares = {1, 2}, .threads = {3, 1}});
+  const auto layers = static_cast<int>(std::ssize(make_spec(*checkpoint).or_throw().layers));
+  for (int stages = 2; stages <= std::min(layers, 3); ++stages) groups.push_back({.shares = {1}, .stages = stages});
+  if (most >= 2 && layers >= 2) groups.push_back({.shares = {2, 1}, .stages = 2});
   const fs::path folder = fs::is_directory(GetParam()) ? GetParam() : GetParam().parent_path();
   const bool has_golden = fs::exists(folder / "expected.json");
   expect_bits_of_one(path, has_golden ? read_golden(folder).tokens : random_tokens(24, 1), {.kv = "bf16"}, groups);
@@ -103,7 +118,7 @@ TEST_F(SharedModel, HasTheBitsOfOneRankInEveryKindOfPages) {
     SCOPED_TRACE(encoding.name);
     const std::string path = kGoldens + "tiny/llama";
     expect_bits_of_one(path, random_tokens(600, 1), {.kv = encoding.name},  // longer than a split of attention
-                       {{.shares = {1, 1}}, {.shares = {2, 1}}});
+                       {{.shares = {1, 1}}, {.shares = {2, 1}}, {.shares = {1}, .stages = 2}});
   }
 }
 
@@ -116,6 +131,147 @@ TEST_F(SharedModel, HasTheBitsOfOneRankOnUnlikeRanks) {
                        {.precision = backend::MatmulPrecision::kF32}, {unlike});
     expect_bits_of_one(kGoldens + "quantized/awq_gemm_g32", random_tokens(24, 1), {}, {unlike});
   }
+}
+
+// Keeps what comes.
+struct Collected final : LogitsConsumer {
+  std::vector<float> logits, hidden;
+  void take_logits(std::int64_t, const TensorView& rows) override { add(rows, logits); }
+  void take_hidden(std::int64_t, const TensorView& rows) override { add(rows, hidden); }
+  static void add(const TensorView& rows, std::vector<float>& to) {
+    for (std::int64_t t = 0; t < rows.rows(); ++t) to.insert(to.end(), rows.row(t), rows.row(t) + rows.cols());
+  }
+};
+
+// Logits and hidden states of all rows, more than one block of them.
+TEST_F(SharedModel, GivesRankZeroTheRowsOfItsSink) {
+  const std::string path = kGoldens + "tiny/llama";
+  const TestRunner::Options options{.max_length = 200};
+  const std::vector<std::int32_t> tokens = random_tokens(200, 3);
+  Collected expected;
+  TestRunner(path, options).run_into(tokens, 150, expected);
+  for (const Ranks& ranks : {Ranks{.shares = {1, 1}}, {.shares = {1}, .stages = 2}, {.shares = {1, 2}, .stages = 2}}) {
+    Collected found;
+    run_shared(path, options, ranks, [&](TestRunner& runner) { runner.run_into(tokens, 150, found); });
+    EXPECT_EQ(found.logits, expected.logits) << ranks.stages;
+    EXPECT_EQ(found.hidden, expected.hidden) << ranks.stages;
+  }
+}
+
+// Several steps on their way through the stages, each of other sequences; one that is asked for later comes first.
+TEST_F(SharedModel, HasStepsInFlight) {
+  const std::string path = kGoldens + "tiny/llama";
+  const TestRunner::Options options{.max_length = 40};
+  constexpr std::size_t kSequences = 4;
+  const auto step_of = [](std::size_t s, std::int64_t first, std::span<const std::int32_t> pages) {
+    const std::vector<std::int32_t> tokens = random_tokens(12, static_cast<int>(s) + 1);
+    BatchInput input;
+    const std::int64_t n = first == 0 ? 10 : 1;
+    input.tokens.assign(tokens.begin() + first, tokens.begin() + first + n);
+    input.sequences.push_back({0, n, first, pages});
+    input.logit_rows = {n - 1};
+    return input;
+  };
+  std::vector<std::vector<float>> expected;
+  TestRunner alone(path, options);
+  for (std::size_t s = 0; s < kSequences; ++s) {
+    const std::vector<float> all = alone.run_whole([&] {
+      auto tokens = random_tokens(12, static_cast<int>(s) + 1);
+      tokens.resize(11);
+      return tokens;
+    }());
+    expected.push_back(all);
+  }
+  for (const Ranks& ranks : {Ranks{.shares = {1}, .stages = 2}, {.shares = {1, 1}, .stages = 2}}) {
+    run_shared(path, options, ranks, [&](TestRunner& runner) {
+      Transformer& model = runner.transformer();
+      const kv::KvStore store = model.make_store({.encoding = "f32"}, 8).or_throw();
+      const auto vocabulary = static_cast<std::size_t>(model.spec().vocab_size);
+      const std::vector<std::vector<std::int32_t>> pages = {{0}, {1}, {2}, {3}};
+      for (const std::int64_t first : {0, 10}) {
+        std::vector<BatchInput> inputs;
+        for (std::size_t s = 0; s < kSequences; ++s) {
+          inputs.push_back(step_of(s, first, pages[s]));
+          model.begin(inputs.back(), store);
+        }
+        for (std::size_t s = 0; s < kSequences; ++s) {
+          const TensorView logits = model.finish(inputs[s]);
+          const std::size_t row = first == 0 ? 9 : 10;
+          EXPECT_EQ(std::memcmp(logits.row(0), expected[s].data() + row * vocabulary, vocabulary * sizeof(float)), 0)
+              << ranks.shares.size() << " " << s << " " << first;
+        }
+      }
+    });
+  }
+}
+
+// Damages what rank 0 gets of one exchange.
+class Damages final : public comm::Communicator {
+ public:
+  Damages(std::shared_ptr<comm::Communicator> inner, std::uint64_t block) : inner_(std::move(inner)), block_(block) {}
+  int rank() const noexcept override { return inner_->rank(); }
+  int ranks() const noexcept override { return inner_->ranks(); }
+  std::span<std::byte> memory() noexcept override { return inner_->memory(); }
+  std::uint64_t publish(const Block& block) noexcept override {
+    of_rank_1_ = block.ends.empty() ? 0 : block.first + block.ends[0];
+    return inner_->publish(block);
+  }
+  std::uint64_t published() const noexcept override { return inner_->published(); }
+  Result<void> await(std::uint64_t block, Timeout timeout) noexcept override {
+    auto come = inner_->await(block, timeout);
+    if (block == block_ && rank() == 0) memory()[of_rank_1_ + 3] ^= std::byte{0x10};
+    return come;
+  }
+  Result<void> send(std::span<const std::byte> bytes, Timeout timeout) noexcept override {
+    return inner_->send(bytes, timeout);
+  }
+  Result<std::vector<std::byte>> receive(Timeout timeout) override {
+    return inner_->receive(std::min<Timeout>(timeout, std::chrono::milliseconds(500)));
+  }
+  Result<void> answer(std::span<const std::byte> bytes, Timeout timeout) noexcept override {
+    return inner_->answer(bytes, timeout);
+  }
+  Result<std::vector<std::byte>> collect(int rank, Timeout timeout) override { return inner_->collect(rank, timeout); }
+  Result<void> pass(std::span<const std::byte> bytes, Timeout timeout) noexcept override {
+    return inner_->pass(bytes, timeout);
+  }
+  Result<std::vector<std::byte>> take(Timeout timeout) override { return inner_->take(timeout); }
+
+ private:
+  std::shared_ptr<comm::Communicator> inner_;
+  std::uint64_t block_;
+  std::size_t of_rank_1_ = 0;
+};
+
+// A bit that flips on its way to one rank: of the rows behind the last layer it is found in a step that is checked. Of
+// what ranks exchange before, all get the others' values again, so that they agree on wrong ones: it is found in a
+// block that has checksums. A step has ten exchanges here.
+TEST_F(SharedModel, FindsRowsThatAreDamaged) {
+  const auto failure_of = [](std::uint64_t damaged) {
+    std::string message;
+    run_shared(
+        kGoldens + "tiny/llama", {.max_length = 24}, {.shares = {1, 1}},
+        [&](TestRunner& runner) {
+          try {
+            for (int step = 0; step < 12; ++step) runner.run_whole(random_tokens(8, 1));
+          } catch (const LoadError& failure) {
+            message = failure.what();
+            runner.transformer().abandon(failure.error());
+          }
+        },
+        [&](std::shared_ptr<comm::Communicator> group) {
+          return std::make_shared<Damages>(std::move(group), damaged);
+        });
+    return message;
+  };
+  EXPECT_EQ(failure_of(1'000'000), "");
+  EXPECT_NE(failure_of(9).find("rank 1 answers with other rows in step 0 than rank 0 has"), std::string::npos)
+      << failure_of(9);
+  std::uint64_t checked = 1;
+  while ((checked * 0x9e3779b97f4a7c15u) >> 58 != 0) ++checked;
+  ASSERT_LT(checked, 120u);
+  EXPECT_NE(failure_of(checked).find("rank 0 has got other bytes than rank 1 has sent"), std::string::npos)
+      << checked << " " << failure_of(checked);
 }
 
 // What loading counts of a weight is of all its rows, also where a rank has none of them.
@@ -137,6 +293,8 @@ TEST_F(SharedModel, CountsWhatRoundingMovesOfAllRows) {
     run_shared(path, {.max_length = 24}, {.shares = equal_shares(ranks)},
                [&](TestRunner& runner) { EXPECT_EQ(counted(runner), expected) << ranks; });
   }
+  run_shared(path, {.max_length = 24}, {.shares = {1, 2}, .stages = 2},
+             [&](TestRunner& runner) { EXPECT_EQ(counted(runner), expected); });
 }
 
 // Of every family, and of every format that others write.

@@ -1,10 +1,13 @@
 // What of a Transformer is for ranks that share it: their parts of the vocabulary, stores of all of them, and what
-// loading counts and decides.
+// loading counts and decides, and what goes from stage to stage.
+
+#include <map>
 
 #include "base/check.h"
-#include "model/ranks/rank_gather.h"
+#include "base/checksum.h"
 #include "model/ranks/rank_leader.h"
 #include "model/transformer.h"
+#include "model/transformer_workspace.h"
 #include "model/weight_loader.h"
 
 namespace millrace::model {
@@ -31,14 +34,16 @@ kv::KvGroups Transformer::kv_groups(const backend::KvFormat& form, int rank) con
   return kv::group_layers(is_shared() ? shards_.shards->kv_needs(spec_, rank) : kv_needs(spec_), form);
 }
 
+int Transformer::stages() const noexcept { return is_shared() ? shards_.shards->stages() : 1; }
+
 int Transformer::ranks() const noexcept { return is_shared() ? shards_.shards->ranks() : 1; }
 
 Result<kv::KvStore> Transformer::make_store(const backend::KvFormat& form, std::int32_t pages,
                                             std::int32_t window_pages) {
   auto store = kv::KvStore::create(backend_, kv_groups(form), pages, window_pages);
   if (leader_ == nullptr) return store;
-  RankLeader::StoreBytes bytes;
-  if (store) bytes = {1, store->page_bytes(), store->windowed() ? store->windowed()->page_bytes() : 0};
+  RankStoreMade made;
+  if (store) made = {true, store->page_bytes(), store->windowed() ? store->windowed()->page_bytes() : 0};
   RankStore command{.encoding = std::string(form.encoding),
                     .layout = std::string(form.layout),
                     .block_tokens = form.block_tokens,
@@ -50,7 +55,7 @@ Result<kv::KvStore> Transformer::make_store(const backend::KvFormat& form, std::
       command.exceptions.push_back({e.first, e.last, std::string(e.encoding)});
     }
   }
-  auto others = leader_->make_store(std::move(command), bytes);
+  auto others = leader_->make_store(std::move(command), made);
   if (!store) return store;
   if (!others) return others.error();
   store->share(std::move(*others));
@@ -58,8 +63,8 @@ Result<kv::KvStore> Transformer::make_store(const backend::KvFormat& form, std::
 }
 
 RowRange Transformer::vocabulary_rows() const noexcept {
-  if (shards_.shards == nullptr) return {0, spec_.vocab_size};
-  const auto rank = static_cast<std::size_t>(shards_.rank);
+  if (!vocabulary_.are_shared()) return {0, spec_.vocab_size};
+  const auto rank = static_cast<std::size_t>(shards_.shards->place(shards_.rank));
   return {vocabulary_.borders()[rank], vocabulary_.borders()[rank + 1]};
 }
 
@@ -80,20 +85,54 @@ void Transformer::start_rounding_statistics() {
 }
 
 std::vector<backend::RoundingStatistics> Transformer::take_rounding_statistics() {
-  if (leader_ != nullptr) leader_->send(RankStatistics{});
   std::vector<backend::RoundingStatistics> all;
   for (backend::Linear* linear : linears()) {
     for (backend::RoundingStatistics& of_weight : linear->take_rounding_statistics())
       all.push_back(std::move(of_weight));
   }
-  if (!is_shared()) return all;
-  std::vector<std::int64_t> counts;
-  for (const backend::RoundingStatistics& of_weight : all) {
-    counts.insert(counts.end(), {of_weight.outputs, of_weight.moved});
+  if (leader_ == nullptr) return all;
+  std::map<std::string, std::size_t> places;
+  for (std::size_t i = 0; i < all.size(); ++i) places.emplace(all[i].weight, i);
+  for (const RankCounts& counts : leader_->take_statistics()) {
+    for (const RankCounts::OfWeight& of_weight : counts.weights) {
+      const auto [at, is_new] = places.emplace(of_weight.weight, all.size());
+      if (is_new) all.push_back({of_weight.weight, 0, 0});
+      all[at->second].outputs += of_weight.outputs;
+      all[at->second].moved += of_weight.moved;
+    }
   }
-  const std::vector<std::int64_t> sums = sums_of_ranks(backend_, counts);
-  for (std::size_t i = 0; i < all.size(); ++i) all[i].outputs = sums[2 * i], all[i].moved = sums[2 * i + 1];
   return all;
+}
+
+void Transformer::abandon(const Error& why) {
+  begun_.clear();
+  if (leader_ != nullptr) leader_->lose(why);
+}
+
+RankReport Transformer::report() {
+  RankReport report{.experts = {}, .overflows = {}};
+  if (shards_.shards->place(shards_.rank) == 0) report.experts = expert_use_;
+  for (const backend::KvOverflow& o : backend_.take_kv_overflows()) {
+    report.overflows.push_back({o.layer, o.head, o.position, o.page, o.of_key, o.value, std::string(o.encoding)});
+  }
+  return report;
+}
+
+std::vector<backend::KvOverflow> Transformer::take_kv_overflows() {
+  std::vector<backend::KvOverflow> all = backend_.take_kv_overflows();
+  all.insert(all.end(), overflows_.begin(), overflows_.end());
+  overflows_.clear();
+  return all;
+}
+
+std::uint64_t Transformer::residual_key() const {
+  const backend::HostView rows = backend_.host_view(workspace_->layer.residual);
+  const TensorView view = rows.view();
+  std::uint64_t key = 0;
+  for (std::int64_t t = 0; t < view.rows(); ++t) {
+    key = checksum(std::as_bytes(std::span(view.row(t), static_cast<std::size_t>(view.cols()))), key);
+  }
+  return key;
 }
 
 }  // namespace millrace::model

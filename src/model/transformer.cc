@@ -6,15 +6,13 @@
 
 #include "base/check.h"
 #include "model/ranks/rank_leader.h"
+#include "model/transformer_workspace.h"
 #include "model/weight_loader.h"
 
 namespace millrace::model {
 
 namespace {
 
-// Rows that go to a sink at once: enough for the products to be near the machine's peak, 13 MB of logits for a
-// vocabulary of 49,152.
-constexpr std::int64_t kSinkRows = 64;
 // Lengths whose rotations are kept from one step to the next.
 constexpr std::size_t kKeptLengths = 256;
 
@@ -57,59 +55,48 @@ std::int64_t step_columns(const ModelSpec& spec, bool shared) {
   return columns;
 }
 
-// Activations of one step, [rows, columns] f32 each, grown when a larger step comes.
-struct Transformer::Workspace {
-  std::int64_t columns = 0, rows = 0;  // of memory
-  std::vector<std::int32_t> positions, table_rows, owners;
-  backend::DeviceBuffer memory;
-  BlockRows layer;
-  std::vector<backend::DeviceView> cos_sin;
-  backend::DeviceView embedded;  // [T, size of embeddings], where that is not the layers'
-  std::vector<backend::SequenceRows> window_sequences;
-  StepAdapters adapters;
-  std::int64_t logit_rows = 0;
-  backend::DeviceBuffer logits_memory;
-  backend::HostView logits;           // of the last step
-  backend::DeviceBuffer sink_memory;  // of kSinkRows logits or hidden states, from the first step on that has a sink
-  backend::DeviceBuffer projected_memory;  // of rows before the head, where embeddings are of another size
-};
-
 Transformer::~Transformer() = default;
 
 Transformer::Transformer(const checkpoint::Checkpoint& checkpoint, ModelSpec spec, backend::Backend& backend,
                          const ModelOptions& options)
     : spec_(std::move(spec)),
       backend_(backend),
-      shards_{options.shards, options.shards != nullptr ? backend.rank() : 0},
+      shards_{options.shards, options.shards != nullptr ? options.group->rank() : 0},
+      group_(options.group),
       leader_(options.leader),
       max_length_(options.max_length > 0 ? options.max_length : spec_.context_length),
       precision_(options.precision),
       quantization_(options.quantization),
-      workspace_(std::make_unique<Workspace>()) {
+      workspace_(std::make_unique<TransformerWorkspace>()) {
   check_dimensions(spec_, backend.limits()).or_throw();
-  CHECK(options.shards == nullptr || backend.ranks() == options.shards->ranks());
-  CHECK((options.leader != nullptr) == (options.shards != nullptr && backend.rank() == 0));
+  CHECK(options.shards == nullptr || backend.ranks() == options.shards->stage_ranks());
+  CHECK((options.leader != nullptr) == (options.shards != nullptr && shards_.rank == 0));
   load(checkpoint, options);
-  workspace_->columns = step_columns(spec_, shards_.shards != nullptr);
+  workspace_->columns = step_columns(spec_, is_shared() && shards_.shards->stage_ranks() > 1);
 }
 
 void Transformer::load(const checkpoint::Checkpoint& checkpoint, const ModelOptions& options) {
   WeightLoader loader(checkpoint, spec_, options.quantization);
   const std::uint64_t all_bytes = loader.bytes();
   const WeightNames& names = spec_.names;
-  if (shards_.shards != nullptr) {
-    vocabulary_ = {shards_.shards->borders(outer_weights(spec_).front(), 0), shards_.rank};
+  if (is_shared() && shards_.shards->stage_ranks() > 1) {
+    vocabulary_ = {shards_.shards->borders(outer_weights(spec_).front(), 0), shards_.shards->place(shards_.rank)};
   }
-  embedding_ = backend_.make_linear(
-      {of_rank(loader.outer(names.embedding + ".weight", spec_.vocab_size, spec_.embedding_width()))},
-      options.precision);
-  embedding_norm_ = NormWeights(loader, names.embedding_norm, spec_.embedding_norm, spec_.hidden_size, backend_);
+  if (is_first() || (is_last() && spec_.tied_head)) {
+    embedding_ = backend_.make_linear(
+        {of_rank(loader.outer(names.embedding + ".weight", spec_.vocab_size, spec_.embedding_width()))},
+        options.precision);
+  }
+  if (is_first()) {
+    embedding_norm_ = NormWeights(loader, names.embedding_norm, spec_.embedding_norm, spec_.hidden_size, backend_);
+  }
   load_positions(loader, options);
   layers_ = std::make_unique<LayerStack>(loader, spec_, backend_, options.precision, shards_, [&](std::int64_t) {
     if (options.progress) options.progress(loader.bytes_used(), all_bytes);
   });
   final_norm_ = NormWeights(loader, names.final_norm, spec_.final_norm, spec_.hidden_size, backend_);
   load_head(loader, options);
+  mark_others_used(loader);
   if (options.progress) options.progress(all_bytes, all_bytes);
   loader.check_all_used();
   backend_.finish_loading();
@@ -127,6 +114,7 @@ void Transformer::load_positions(WeightLoader& loader, const ModelOptions& optio
     throw_load_error(ErrorCode::kInvalidArgument, "max-model-len", "max-model-len is {}: this model has {} positions",
                      max_length_, spec_.context_length);
   }
+  if (!is_first()) return;
   positions_ = backend_.make_linear({spec_.positions == PositionKind::kLearned
                                          ? loader.linear(spec_.names.positions + ".weight", rows, spec_.hidden_size)
                                          : sinusoidal_positions(rows, spec_.hidden_size)},
@@ -139,9 +127,10 @@ void Transformer::load_head(WeightLoader& loader, const ModelOptions& options) {
     return backend_.make_linear({loader.linear(name + ".weight", rows, cols)}, options.precision);
   };
   if (!names.project_in.empty()) {
-    project_in_ = linear(names.project_in, spec_.hidden_size, spec_.embedding_width());
-    project_out_ = linear(names.project_out, spec_.embedding_width(), spec_.hidden_size);
+    if (is_first()) project_in_ = linear(names.project_in, spec_.hidden_size, spec_.embedding_width());
+    if (is_last()) project_out_ = linear(names.project_out, spec_.embedding_width(), spec_.hidden_size);
   }
+  if (!is_last()) return;
   if (spec_.tied_head) {
     loader.mark_used(names.head + ".weight");  // some files repeat the embedding as the head
   } else {
@@ -163,7 +152,7 @@ backend::WeightSource Transformer::head_source(WeightLoader& loader) const {
 }
 
 std::size_t Transformer::reserve(std::int64_t rows, std::int64_t logit_rows) {
-  Workspace& w = *workspace_;
+  TransformerWorkspace& w = *workspace_;
   const auto grow = [&](backend::DeviceBuffer& memory, std::int64_t& capacity, std::int64_t wanted,
                         std::int64_t columns) {
     if (wanted <= capacity) return;
@@ -178,7 +167,7 @@ std::size_t Transformer::reserve(std::int64_t rows, std::int64_t logit_rows) {
 }
 
 void Transformer::prepare_workspace(const BatchInput& input) {
-  Workspace& w = *workspace_;
+  TransformerWorkspace& w = *workspace_;
   const auto rows = static_cast<std::int64_t>(input.tokens.size());
   const auto logit_rows = static_cast<std::int64_t>(input.logit_rows.size());
   reserve(rows, logit_rows);
@@ -207,12 +196,12 @@ void Transformer::prepare_workspace(const BatchInput& input) {
 
 // Rows of the embedding, with what depends on positions alone.
 void Transformer::embed(const BatchInput& input) {
-  Workspace& w = *workspace_;
+  TransformerWorkspace& w = *workspace_;
   const backend::DeviceView& residual = w.layer.residual;
   const backend::DeviceView& embedded = project_in_ ? w.embedded : residual;
   backend_.gather(*embedding_, input.tokens,
                   {.first_row = vocabulary_rows().first, .adapters = w.adapters.of(kEmbeddingPlace)}, embedded);
-  if (shards_.shards != nullptr) exchange_embedded(input.tokens);
+  if (vocabulary_.are_shared()) exchange_embedded(input.tokens);
   if (spec_.embedding_scale != 1.0f) backend_.scale({.factor = spec_.embedding_scale}, embedded);
   if (project_in_) backend_.linear(*project_in_, {}, embedded, residual);
   if (positions_) {
@@ -223,13 +212,11 @@ void Transformer::embed(const BatchInput& input) {
     backend_.gather(*positions_, w.table_rows, {.accumulate = true}, residual);
   }
   if (!embedding_norm_.empty()) backend_.norm(embedding_norm_.view(), {}, residual, residual);
-  rotate(input);
-  if (spec_.query_scale) backend_.position_scale(w.positions, *spec_.query_scale, w.layer.query_scale);
 }
 
 // Every token's row is of the rank that has it.
 void Transformer::exchange_embedded(std::span<const std::int32_t> tokens) {
-  Workspace& w = *workspace_;
+  TransformerWorkspace& w = *workspace_;
   w.owners.clear();
   for (const std::int32_t token : tokens) {
     const auto border = std::ranges::upper_bound(vocabulary_.borders(), token);
@@ -255,9 +242,10 @@ const std::vector<Rope>& Transformer::ropes_of(std::int64_t length) {
   return at->second;
 }
 
-// Cosines and sines of all rows, of neighbours with the same length at once.
+// Cosines and sines of all rows, of neighbours with the same length at once, and what else follows from positions.
 void Transformer::rotate(const BatchInput& input) {
-  Workspace& w = *workspace_;
+  TransformerWorkspace& w = *workspace_;
+  if (spec_.query_scale) backend_.position_scale(w.positions, *spec_.query_scale, w.layer.query_scale);
   if (rope_configs_.empty()) return;
   if (ropes_.size() > kKeptLengths) ropes_.clear();
   const auto length_of = [&](std::size_t sequence) {
@@ -279,31 +267,67 @@ void Transformer::rotate(const BatchInput& input) {
 }
 
 TensorView Transformer::forward(const BatchInput& input, const kv::KvStore& store) {
-  Workspace& w = *workspace_;
+  begin(input, store);
+  return finish(input);
+}
+
+void Transformer::begin(const BatchInput& input, const kv::KvStore& store) {
+  TransformerWorkspace& w = *workspace_;
   w.logits.release();
   CHECK(store.windowed() == nullptr || input.window_pages.size() == input.sequences.size());
   prepare_workspace(input);
   if (leader_ != nullptr) leader_->step(input, store.number());
-  embed(input);
-  const std::int64_t n_layers = input.layers.empty() ? layers_->size() : std::ssize(input.layers);
-  const auto layer = [&](std::int64_t i) {
-    return input.layers.empty() ? i : input.layers[static_cast<std::size_t>(i)];
-  };
-  for (std::int64_t i = 0; i < n_layers; ++i) {
-    if (input.hook != nullptr) input.hook->pass(layer(i), w.layer.residual);
-    layers_->run(backend_, layer(i), w.layer, store);
+  if (is_first()) {
+    embed(input);
+  } else {
+    take_residual();
   }
-  if (input.hook != nullptr) input.hook->pass(layers_->size(), w.layer.residual);
-  const backend::DeviceView of_rows = w.logits_memory.view(std::ssize(input.logit_rows), spec_.vocab_size);
-  if (!input.logit_rows.empty()) {
-    logits_of_ranks(input.logit_rows, of_rows, w.adapters.of(kHeadPlace, input.logit_rows));
+  rotate(input);
+  const RowRange own = is_shared() ? shards_.shards->layers(shards_.rank) : RowRange{0, layers_->size()};
+  std::vector<std::int64_t> layers;
+  for (std::int64_t i = own.first; i < own.last; ++i) {
+    if (input.layers.empty() || std::ranges::binary_search(input.layers, i)) layers.push_back(i);
+  }
+  for (const std::int64_t layer : layers) {
+    if (input.hook != nullptr) input.hook->pass(layer, w.layer.residual);
+    layers_->run(backend_, layer, w.layer, store);
+  }
+  if (input.hook != nullptr && own.last == layers_->size()) input.hook->pass(layers_->size(), w.layer.residual);
+  if (is_last() && !input.logit_rows.empty()) {
+    logits_of_ranks(input.logit_rows, w.logits_memory.view(std::ssize(input.logit_rows), spec_.vocab_size),
+                    w.adapters.of(kHeadPlace, input.logit_rows));
   }
   backend_.synchronize();
-  expert_use_ = {};
-  for (std::int64_t i = 0; i < n_layers; ++i) layers_->count_experts(backend_, layer(i), expert_use_);
-  if (input.sink != nullptr) feed(input);
+  Begun begun;
+  for (const std::int64_t layer : layers) layers_->count_experts(backend_, layer, begun.experts);
+  if (!is_last()) pass_residual();
+  if (leader_ != nullptr && leader_->checks_residual()) begun.residual_key = residual_key();
+  begun_.push_back(begun);
+}
+
+TensorView Transformer::finish(const BatchInput& input) {
+  TransformerWorkspace& w = *workspace_;
+  const backend::DeviceView logits = w.logits_memory.view(std::ssize(input.logit_rows), spec_.vocab_size);
+  const Begun begun = begun_.front();
+  begun_.pop_front();
+  expert_use_ = begun.experts;
+  if (is_last()) {
+    if (stages() > 1) answer_logits(logits);
+    if (input.sink != nullptr) feed(input);
+  } else if (leader_ != nullptr) {
+    take_results(input, logits);
+  }
+  if (leader_ != nullptr) {
+    const RankReport others = leader_->finish_step(begun.residual_key);
+    expert_use_ += others.experts;
+    for (const RankReport::Overflow& o : others.overflows) {
+      overflows_.push_back(
+          {o.layer, o.head, o.position, o.page, o.of_key, o.value, *encodings_.insert(o.encoding).first});
+    }
+  }
   if (input.hook != nullptr) input.hook->computed(input);
-  w.logits = backend_.host_view(of_rows);
+  if (!is_last() && leader_ == nullptr) return {};
+  w.logits = backend_.host_view(logits);
   return w.logits.view();
 }
 
@@ -336,12 +360,16 @@ void Transformer::multiply_head(const backend::Linear& head, backend::DeviceAddr
   }
 }
 
-void Transformer::feed(const BatchInput& input) {
-  Workspace& w = *workspace_;
+void Transformer::reserve_sink() {
+  TransformerWorkspace& w = *workspace_;
+  if (w.sink_memory.size() > 0) return;
   const std::int64_t widest = std::max(spec_.vocab_size, spec_.hidden_size);
-  if (w.sink_memory.size() == 0) {
-    w.sink_memory = backend_.allocate(static_cast<std::size_t>(kSinkRows * widest) * sizeof(float)).or_throw();
-  }
+  w.sink_memory = backend_.allocate(static_cast<std::size_t>(kSinkRows * widest) * sizeof(float)).or_throw();
+}
+
+void Transformer::feed(const BatchInput& input) {
+  TransformerWorkspace& w = *workspace_;
+  reserve_sink();
   const auto in_blocks = [&](const std::vector<std::int64_t>& rows, std::int64_t columns, const auto& compute,
                              const auto& take) {
     const auto n = static_cast<std::int64_t>(rows.size());
@@ -371,17 +399,17 @@ const backend::Linear* Transformer::outer(OuterPlace place) const noexcept {
 
 std::vector<backend::Linear*> Transformer::linears() const {
   std::vector<backend::Linear*> out = layers_->linears();
-  out.push_back(head_ ? head_.get() : embedding_.get());
+  if (is_last()) out.push_back(head_ ? head_.get() : embedding_.get());
   return out;
 }
 
 double Transformer::weight_bytes(double rows) const noexcept {
-  return static_cast<double>(own_head().packed_bytes()) + layers_->weight_bytes(rows);
+  return (is_last() ? static_cast<double>(own_head().packed_bytes()) : 0.0) + layers_->weight_bytes(rows);
 }
 
 std::size_t Transformer::weight_bytes() const noexcept {
-  std::size_t bytes = embedding_->packed_bytes();
-  for (const auto* linear : {&positions_, &head_, &project_in_, &project_out_})
+  std::size_t bytes = 0;
+  for (const auto* linear : {&embedding_, &positions_, &head_, &project_in_, &project_out_})
     bytes += *linear ? (*linear)->packed_bytes() : 0;
   for (const backend::Linear* linear : layers_->linears()) bytes += linear->packed_bytes();
   return bytes;

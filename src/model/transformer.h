@@ -1,34 +1,41 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "backend/backend.h"
 #include "checkpoint/checkpoint.h"
+#include "comm/communicator.h"
 #include "kv/kv_store.h"
 #include "model/batch_input.h"
 #include "model/layer_stack.h"
 #include "model/load_quantization.h"
 #include "model/model_spec.h"
 #include "model/norm_weights.h"
+#include "model/ranks/rank_answers.h"
 #include "model/rope.h"
 #include "tensor/view.h"
 
 namespace millrace::model {
 
 class RankLeader;
+struct TransformerWorkspace;
 
 struct ModelOptions {
   backend::MatmulPrecision precision = backend::MatmulPrecision::kAuto;
   std::int64_t max_length = 0;  // limit of a sequence's tokens; 0 = the model's context length
   LoadQuantization quantization = {};
-  // Where the ranks of the backend share the model; null: it is whole, on whatever rank. Rank 0 has a leader too, and
-  // all that it does with the model makes the others do it.
+  // Where ranks share the model; null: it is whole, on whatever rank. `group` is what they have in common, the
+  // backend's communicator. Rank 0 has a leader too, and all that it does with the model makes the others do it.
   std::shared_ptr<const Shards> shards = nullptr;
+  std::shared_ptr<comm::Communicator> group = nullptr;
   std::shared_ptr<RankLeader> leader = nullptr;
   // Gets the bytes of weights loaded so far and the bytes of all, after each layer, on the loading thread. May be
   // empty.
@@ -38,7 +45,8 @@ struct ModelOptions {
 // F32 columns of the activations of each row of a step. `shared`: by ranks.
 std::int64_t step_columns(const ModelSpec& spec, bool shared = false);
 
-// A decoder-only transformer on one device. Const after load. forward() uses the one workspace, so one call at a time.
+// A decoder-only transformer on one device, or a rank's part of it. Const after load. forward() uses the one workspace,
+// so one call at a time.
 class Transformer {
  public:
   // Reads and packs every weight of the checkpoint. Throws LoadError naming tensor, expected and found shape.
@@ -55,6 +63,7 @@ class Transformer {
   kv::KvGroups kv_groups(const backend::KvFormat& form) const { return kv_groups(form, shards_.rank); }
   kv::KvGroups kv_groups(const backend::KvFormat& form, int rank) const;
   int ranks() const noexcept;
+  int stages() const noexcept;
   RankLeader* leader() const noexcept { return leader_.get(); }  // null: there is one rank, or this is not rank 0
 
   // A store for this model, on all its ranks: see KvStore::create().
@@ -67,6 +76,19 @@ class Transformer {
   // Returns logits [logit_rows, V] f32, valid until the next call. Throws LoadError (kResourceExhausted) if memory for
   // so many rows is lacking; a smaller step may then still succeed.
   TensorView forward(const BatchInput& input, const kv::KvStore& store);
+  // The same in two parts, where stages() > 1 and this is rank 0: begin() returns when this stage has computed the step
+  // and the next one goes on with it. Further ones may begin before finish(), which is for the oldest, and has its
+  // input. Rows that one step writes another may only read if it begins later.
+  void begin(const BatchInput& input, const kv::KvStore& store);
+  TensorView finish(const BatchInput& input);
+  // A step has failed because ranks are gone: none that has begun will be finished. Only on rank 0.
+  void abandon(const Error& why);
+  // What a rank behind rank 0 reports of the last step, but for what follows from its command.
+  RankReport report();
+  // Of the rows behind the last layer of the last step. Costs what reading them does.
+  std::uint64_t residual_key() const;
+  // See Backend::take_kv_overflows(); of all ranks.
+  std::vector<backend::KvOverflow> take_kv_overflows();
   // What the rows of the last step chose among experts.
   const ExpertUse& expert_use() const noexcept { return expert_use_; }
 
@@ -98,6 +120,9 @@ class Transformer {
   void start_rounding_statistics();
   std::vector<backend::RoundingStatistics> take_rounding_statistics();
   bool is_shared() const noexcept { return shards_.shards != nullptr; }
+  // Whether this rank has the embedding, or the head.
+  bool is_first() const noexcept { return !is_shared() || shards_.shards->is_first(shards_.rank); }
+  bool is_last() const noexcept { return !is_shared() || shards_.shards->is_last(shards_.rank); }
 
   // Bytes of weights that a step of so many rows reads: all but the embedding table, unless the output head is tied to
   // it, and of experts those that rows choosing at random touch; of 0 rows what every step reads.
@@ -107,12 +132,12 @@ class Transformer {
   std::string description() const;
 
  private:
-  struct Workspace;
   void load(const checkpoint::Checkpoint& checkpoint, const ModelOptions& options);
   void load_positions(WeightLoader& loader, const ModelOptions& options);
   void load_head(WeightLoader& loader, const ModelOptions& options);
   backend::WeightSource head_source(WeightLoader& loader) const;
   const backend::Linear& own_head() const noexcept { return head_ ? *head_ : *embedding_; }
+  void mark_others_used(WeightLoader& loader) const;
   // compute_logits() of all ranks; rank 0 gets those of the whole vocabulary.
   void logits_of_ranks(std::span<const std::int64_t> rows, backend::DeviceView out,
                        std::span<const backend::AdapterRows> adapters);
@@ -126,11 +151,19 @@ class Transformer {
   RowRange vocabulary_rows() const noexcept;
   backend::WeightSource of_rank(backend::WeightSource vocabulary) const;
   void feed(const BatchInput& input);
+  void reserve_sink();
+  // Rows on their way from one stage to the next.
+  void take_residual();
+  void pass_residual();
+  // Of the last stage, to rank 0 and there.
+  void answer_logits(backend::DeviceView logits);
+  void take_results(const BatchInput& input, backend::DeviceView logits);
 
   ModelSpec spec_;
   backend::Backend& backend_;
   RankShards shards_;
-  std::shared_ptr<RankLeader> leader_;  // of rank 0
+  std::shared_ptr<comm::Communicator> group_;  // null: there is one rank
+  std::shared_ptr<RankLeader> leader_;         // of rank 0
   RankColumns vocabulary_;
   std::int64_t max_length_;
   backend::MatmulPrecision precision_;
@@ -151,8 +184,15 @@ class Transformer {
   Vocabulary held_;  // see hold_vocabulary()
   NormWeights embedding_norm_, final_norm_;
   std::unique_ptr<LayerStack> layers_;
-  std::unique_ptr<Workspace> workspace_;
+  std::unique_ptr<TransformerWorkspace> workspace_;
   ExpertUse expert_use_;
+  struct Begun {  // a step that is not finished
+    ExpertUse experts;
+    std::uint64_t residual_key = 0;  // 0: it is not wanted
+  };
+  std::deque<Begun> begun_;
+  std::vector<backend::KvOverflow> overflows_;  // of other ranks
+  std::set<std::string> encodings_;             // that these name
 
  public:
   ~Transformer();

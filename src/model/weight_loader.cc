@@ -309,6 +309,37 @@ std::vector<float> WeightLoader::vector(const std::string& name, const BlockWeig
   return rows_of(weight, vector(name, weight.tensor_rows()));
 }
 
+void WeightLoader::mark_all_used(std::string_view beginning) {
+  for (const RawTensor& tensor : checkpoint_.tensors) {
+    if (tensor.name.starts_with(beginning)) used_.insert(tensor.name);
+  }
+  for (const checkpoint::IntegerTensor& integers : checkpoint_.integers) {
+    if (integers.tensor.name.starts_with(beginning)) used_.insert(integers.tensor.name);
+  }
+}
+
+void WeightLoader::mark_layer_used(std::int64_t layer) {
+  const std::string number = fmt::format(".{}.", layer);
+  std::set<std::string> beginnings;
+  for (const BlockSpec& block : spec_.layers[static_cast<std::size_t>(layer)].blocks) {
+    for (const BlockWeight& weight : block_weights(block, spec_, in_layer(layer))) {
+      const std::string name = spec_.names.in_file(layer_name(weight.tensor(), layer));
+      const std::size_t at = name.find(number);
+      beginnings.insert(at == std::string::npos ? name.substr(0, name.rfind('.') + 1)
+                                                : name.substr(0, at + number.size()));
+    }
+  }
+  for (const std::string& beginning : beginnings) mark_all_used(beginning);
+}
+
+// Each with its bias, its scales, and whatever else belongs to it.
+void WeightLoader::mark_outer_used() {
+  for (const BlockWeight& weight : outer_weights(spec_)) {
+    const std::string name = spec_.names.in_file(weight.tensor());
+    mark_all_used(std::string_view(name).substr(0, name.rfind('.') + 1));
+  }
+}
+
 void WeightLoader::check_all_used() const {
   std::map<std::string, int> left;  // tensors by the pattern that ignores them
   const auto check = [&](const RawTensor& tensor) {

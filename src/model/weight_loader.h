@@ -64,6 +64,9 @@ class WeightLoader {
   // The values of heads: of one tensor [rows] or [heads, D], or of one for each head, whose number stands for `[]`.
   std::vector<float> head_vector(const std::string& name, const BlockWeight& weight);
   void mark_used(const std::string& name) { used_.insert(spec_.names.in_file(name)); }
+  // All weights that a layer, or the model outside its layers, could have: other ranks have them.
+  void mark_layer_used(std::int64_t layer);
+  void mark_outer_used();
 
   std::uint64_t bytes() const noexcept;  // of all tensors, as stored
   // Bytes of the weights asked for so far, as stored.
@@ -77,6 +80,7 @@ class WeightLoader {
   // The rows and columns that the file has.
   backend::WeightSource of_file(const std::string& name, const BlockWeight& weight);
   void use(const checkpoint::RawTensor& tensor);
+  void mark_all_used(std::string_view beginning);
   std::vector<float> read(const checkpoint::RawTensor& tensor);
   std::shared_ptr<const StoredWeight> open(const std::string& file_name, const MatrixShape& shape);
 

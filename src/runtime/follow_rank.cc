@@ -11,6 +11,7 @@
 #include "model/ranks/rank_follower.h"
 #include "runtime/loaded_model.h"
 #include "runtime/model_config_fields.h"
+#include "runtime/rank_meeting.h"
 
 namespace millrace::runtime {
 
@@ -28,7 +29,14 @@ void follow_rank(int descriptor, int rank) {
     throw_load_error(ErrorCode::kBadFile, "", "rank 0 is of another version of millrace");
   }
   log::set_level(std::max(level, level == log::Level::kDebug ? level : log::Level::kWarn));  // rank 0 says the rest
-  const LoadedModel loaded = load_rank(config, group);
+  const LoadedModel loaded = [&] {
+    try {
+      return load_rank(config, group);
+    } catch (const LoadError& failure) {
+      report_not_loaded(failure.error(), *group);
+      throw;
+    }
+  }();
   model::RankFollower(*group, *loaded.backend, *loaded.transformer).run();
 }
 

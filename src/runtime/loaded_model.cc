@@ -15,12 +15,12 @@
 #include "model/make_spec.h"
 #include "model/memory_plan.h"
 #include "model/quantization_choice.h"
-#include "model/ranks/rank_gather.h"
 #include "model/ranks/rank_leader.h"
 #include "model/weights/weights_key.h"
 #include "runtime/build_name.h"
 #include "runtime/cache_directory.h"
 #include "runtime/outlier_policy.h"
+#include "runtime/rank_meeting.h"
 
 namespace millrace::runtime {
 namespace {
@@ -32,7 +32,7 @@ backend::PackedCacheConfig packed_cache_of(const ModelConfig& config, const chec
                                            std::uint64_t model_key, std::uint64_t expected) {
   std::uint64_t bytes = 0;
   for (const checkpoint::RawTensor& tensor : checkpoint.tensors) bytes += tensor.bytes;
-  const bool is_group = config.ranks.tensor_parallel_size > 1;  // a rank that ends is to be back soon
+  const bool is_group = config.ranks.ranks() > 1;  // a rank that ends is to be back soon
   if (config.packed_cache == "off" || (config.packed_cache == "auto" && bytes < kWorthKeeping && !is_group)) return {};
   return {.directory = config.packed_cache == "auto" ? cache_directory() + "/packed" : config.packed_cache,
           .model_key = model_key,
@@ -168,8 +168,8 @@ struct Opened {
 
 // Part of the name of packed weights in their cache.
 std::uint64_t packed_key(std::uint64_t checkpoint_key, const ModelConfig& config, int rank) {
-  if (config.ranks.tensor_parallel_size == 1) return checkpoint_key;
-  return checksum(fmt::format("{:016x} rank {} of {}", checkpoint_key, rank, fmt::join(config.ranks.shares(), ":")));
+  if (config.ranks.ranks() == 1) return checkpoint_key;
+  return checksum(fmt::format("{:016x} rank {} of {}", checkpoint_key, rank, config.ranks.text()));
 }
 
 Opened open_model(const ModelConfig& config) {
@@ -199,37 +199,17 @@ Opened open_model(const ModelConfig& config) {
   return opened;
 }
 
-// What all ranks have to have in common.
-struct RankKey {
-  std::uint64_t weights, computation, build, precision, pages;
-  bool operator==(const RankKey&) const = default;
-};
-
-// Waits for the other ranks, which may need much longer to load than this one did, and compares what they have loaded.
-// On every rank.
-void meet_ranks(const LoadedModel& loaded, comm::Communicator& group) {
-  constexpr std::chrono::milliseconds kLeast{60'000};
-  constexpr double kTimes = 20.0;
-  const auto timeout = std::max(kLeast, std::chrono::milliseconds(static_cast<std::int64_t>(kTimes * loaded.load_ms)));
-  group.await(group.publish(), timeout).or_throw();
+RankLoaded part_of_rank(const LoadedModel& loaded) {
   const ModelConfig& config = loaded.config;
-  const RankKey own{.weights = loaded.weights_key,
-                    .computation = model::computation_key(loaded.transformer->spec()),
-                    .build = checksum(build_key()),
-                    .precision = checksum(config.matmul_precision),
-                    .pages = checksum(fmt::format("{} {} {} {}", config.kv_cache_dtype, config.kv_exceptions,
-                                                  config.kv_layout, config.block_size))};
-  const std::vector<RankKey> all = model::gather_of_ranks(*loaded.backend, own);
-  for (std::size_t rank = 1; rank < all.size(); ++rank) {
-    if (all[rank] == all[0]) continue;
-    const char* what = all[rank].build != all[0].build               ? "build"
-                       : all[rank].weights != all[0].weights         ? "content of the weights"
-                       : all[rank].computation != all[0].computation ? "configuration of the model"
-                       : all[rank].precision != all[0].precision     ? "matmul-precision"
-                                                                     : "format of the KV cache";
-    throw_load_error(ErrorCode::kInvalidArgument, "tensor-parallel-size", "rank {} has another {} than rank 0", rank,
-                     what);
-  }
+  return {.weights = loaded.weights_key,
+          .computation = model::computation_key(loaded.transformer->spec()),
+          .build = checksum(build_key()),
+          .precision = checksum(config.matmul_precision),
+          .pages = checksum(fmt::format("{} {} {} {}", config.kv_cache_dtype, config.kv_exceptions, config.kv_layout,
+                                        config.block_size)),
+          .weight_bytes = loaded.transformer->weight_bytes(),
+          .bytes_read = loaded.checkpoint->bytes_read(),
+          .ms = loaded.load_ms};
 }
 
 // Loads what is opened, as the rank of `group`, if there is one.
@@ -248,9 +228,9 @@ LoadedModel load_opened(Opened opened, const std::shared_ptr<comm::Communicator>
   options.precision = config.precision();
   options.quantization = loaded.quantization;
   if (group != nullptr) {
-    options.shards =
-        std::make_shared<model::Shards>(model::Shards::make(opened.spec, config.ranks.shares()).or_throw());
-    if (group->rank() == 0) options.leader = std::make_shared<model::RankLeader>(group, *loaded.backend);
+    options.shards = std::make_shared<model::Shards>(config.ranks.shards(opened.spec).or_throw());
+    options.group = group;
+    if (group->rank() == 0) options.leader = std::make_shared<model::RankLeader>(group);
   }
   if (progress) {
     options.progress = [&](std::uint64_t done, std::uint64_t all) {
@@ -260,7 +240,8 @@ LoadedModel load_opened(Opened opened, const std::shared_ptr<comm::Communicator>
   loaded.transformer =
       std::make_unique<model::Transformer>(*loaded.checkpoint, std::move(opened.spec), *loaded.backend, options);
   loaded.load_ms = milliseconds_between(start, env.now());
-  if (group != nullptr) meet_ranks(loaded, *group);
+  if (group != nullptr && group->rank() > 0) report_loaded(part_of_rank(loaded), *group);
+  if (group != nullptr && group->rank() == 0) meet_ranks(loaded.checkpoint->path, part_of_rank(loaded), *group);
   if (opened.merged.error != nullptr) log_merged(loaded, opened.merged);
   log::info("{}: opened in {:.0f} ms, {} of weights ready in {:.0f} ms more{}", loaded.checkpoint->path, opened.ms,
             readable_bytes(loaded.transformer->weight_bytes()), loaded.load_ms,
@@ -276,7 +257,7 @@ void restart_ranks(const LoadedModel& loaded) {
   for (int attempt = 1;; ++attempt) {
     try {
       loaded.ranks->restart();
-      meet_ranks(loaded, *loaded.ranks->communicator());
+      meet_ranks(loaded.checkpoint->path, part_of_rank(loaded), *loaded.ranks->communicator());
       loaded.transformer->leader()->restore();
       break;
     } catch (const LoadError& failure) {
@@ -299,7 +280,7 @@ LoadedModel load_model(const ModelConfig& asked, const std::function<void(double
   config.threads = asked.ranks.threads_of_rank(asked.threads).or_throw();
   Opened opened = open_model(config);
   std::unique_ptr<RankGroup> ranks;
-  if (config.ranks.tensor_parallel_size > 1) ranks = RankGroup::start(opened.loaded.config, opened.spec);
+  if (config.ranks.ranks() > 1) ranks = RankGroup::start(opened.loaded.config, opened.spec);
   LoadedModel loaded = load_opened(std::move(opened), ranks ? ranks->communicator() : nullptr, progress, wrap);
   loaded.ranks = std::move(ranks);
   loaded.config.threads = asked.threads;

@@ -9,7 +9,8 @@ namespace millrace::runtime {
 
 template <typename Archive>
 void visit_fields(Archive& archive, RankConfig& ranks) {
-  archive(ranks.tensor_parallel_size, ranks.tensor_parallel_shares, ranks.allow_oversubscription);
+  archive(ranks.tensor_parallel_size, ranks.tensor_parallel_shares, ranks.pipeline_parallel_size,
+          ranks.allow_oversubscription);
 }
 template <typename Archive>
 void visit_fields(Archive& archive, ModelConfig& config) {

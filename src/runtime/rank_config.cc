@@ -1,16 +1,25 @@
 #include "runtime/rank_config.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/cpu_quota.h"
 
 namespace millrace::runtime {
 
 Result<void> RankConfig::validate() const {
-  if (tensor_parallel_size < 1 || tensor_parallel_size > kMaxRanks) {
-    return make_error(ErrorCode::kInvalidArgument, "tensor-parallel-size",
-                      "tensor-parallel-size is {}: must be from 1 to {}", tensor_parallel_size, kMaxRanks);
+  for (const auto& [flag, size] :
+       {std::pair{"tensor-parallel-size", tensor_parallel_size}, {"pipeline-parallel-size", pipeline_parallel_size}}) {
+    if (size >= 1 && size <= kMaxRanks) continue;
+    return make_error(ErrorCode::kInvalidArgument, flag, "{} is {}: must be from 1 to {}", flag, size, kMaxRanks);
+  }
+  if (ranks() > kMaxRanks) {
+    return make_error(ErrorCode::kInvalidArgument, "pipeline-parallel-size",
+                      "pipeline-parallel-size is {}: with tensor-parallel-size {} these are {} ranks, of at most {}",
+                      pipeline_parallel_size, tensor_parallel_size, ranks(), kMaxRanks);
   }
   if (!tensor_parallel_shares.empty() && std::ssize(tensor_parallel_shares) != tensor_parallel_size) {
     return make_error(ErrorCode::kInvalidArgument, "tensor-parallel-shares",
@@ -30,16 +39,27 @@ std::vector<double> RankConfig::shares() const {
                                         : tensor_parallel_shares;
 }
 
+Result<model::Shards> RankConfig::shards(const model::ModelSpec& spec) const {
+  return model::Shards::make(spec, shares(), pipeline_parallel_size);
+}
+
+std::string RankConfig::text() const {
+  const std::string stages = pipeline_parallel_size > 1 ? fmt::format(" stages {}", pipeline_parallel_size) : "";
+  return fmt::format("{}{}", fmt::join(shares(), ":"), stages);
+}
+
 Result<int> RankConfig::threads_of_rank(int threads) const {
-  if (tensor_parallel_size == 1) return threads;
-  const int usable = usable_threads(), each = threads > 0 ? threads : std::max(1, usable / tensor_parallel_size);
-  if (each * tensor_parallel_size > usable && !allow_oversubscription) {
-    return make_error(ErrorCode::kInvalidArgument, "tensor-parallel-size",
-                      "tensor-parallel-size is {}: {} threads for each rank are more than the {} processors that this "
+  if (ranks() == 1) return threads;
+  const int usable = usable_threads(), each = threads > 0 ? threads : std::max(1, usable / ranks());
+  if (each * ranks() > usable && !allow_oversubscription) {
+    const char* flag = tensor_parallel_size > 1 ? "tensor-parallel-size" : "pipeline-parallel-size";
+    return make_error(ErrorCode::kInvalidArgument, flag,
+                      "{} is {}: {} threads for each of {} ranks are more than the {} processors that this "
                       "process may use. Ranks wait for each other many times in each step, and one that has no "
                       "processor keeps all waiting: steps were 70 times as long; --allow-oversubscription does it "
                       "nevertheless",
-                      tensor_parallel_size, each, usable);
+                      flag, tensor_parallel_size > 1 ? tensor_parallel_size : pipeline_parallel_size, each, ranks(),
+                      usable);
   }
   return each;
 }

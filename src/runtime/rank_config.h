@@ -1,22 +1,30 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "model/shard.h"
 
 namespace millrace::runtime {
 
 inline constexpr int kMaxRanks = 64;
 
-// How ranks share a model, processes of which each computes a part of every layer. Errors name a field by its flag.
+// How ranks share a model, processes of which each computes a part of every layer, of some layers, or of both. Errors
+// name a field by its flag.
 struct RankConfig {
-  int tensor_parallel_size = 1;                // ranks, [1, kMaxRanks] and at most the model's query heads
-  std::vector<double> tensor_parallel_shares;  // of each rank its part, in any unit; empty: equal ones
+  int tensor_parallel_size = 1;                // ranks that share each layer; at most the model's query heads
+  std::vector<double> tensor_parallel_shares;  // of each of these its part, in any unit; empty: equal ones
+  int pipeline_parallel_size = 1;              // stages, each of some layers; at most as many as the model has layers
   bool allow_oversubscription = false;         // more threads of all ranks than this process may use processors
 
   Result<void> validate() const;
-  // One for each rank.
+  int ranks() const noexcept { return tensor_parallel_size * pipeline_parallel_size; }  // [1, kMaxRanks]
+  // One for each rank of a stage.
   std::vector<double> shares() const;
+  Result<model::Shards> shards(const model::ModelSpec& spec) const;
+  // For keys of what is kept: equal where each rank has the same part.
+  std::string text() const;
   // Worker threads of each rank, where `threads` are asked for; 0: as many as there are processors for.
   // kInvalidArgument naming tensor-parallel-size where processors are fewer, and why that matters.
   Result<int> threads_of_rank(int threads) const;

@@ -72,16 +72,16 @@ bool has_ended(pid_t process) { return waitpid(process, nullptr, WNOHANG) != 0; 
 }  // namespace
 
 std::unique_ptr<RankGroup> RankGroup::start(const ModelConfig& config, const model::ModelSpec& spec) {
-  const int ranks = config.ranks.tensor_parallel_size;
-  model::Shards::make(spec, config.ranks.shares()).or_throw();  // before any of them starts
-  std::unique_ptr<RankGroup> group(new RankGroup(config, memory_bytes(spec, ranks)));
+  config.ranks.shards(spec).or_throw();  // before any of them starts
+  std::unique_ptr<RankGroup> group(new RankGroup(config, memory_bytes(spec, config.ranks.tensor_parallel_size)));
   group->communicator_ = std::make_shared<comm::ReplaceableCommunicator>(group->spawn());
   return group;
 }
 
 std::unique_ptr<comm::Communicator> RankGroup::spawn() {
-  const int ranks = config_.ranks.tensor_parallel_size;
-  const comm::ShmSegment segment = comm::ShmSegment::make({.stage_ranks = ranks, .memory = memory_bytes_}).or_throw();
+  const int ranks = config_.ranks.ranks(), stages = config_.ranks.pipeline_parallel_size;
+  const comm::ShmSegment segment =
+      comm::ShmSegment::make({.stage_ranks = ranks / stages, .stages = stages, .memory = memory_bytes_}).or_throw();
   for (int rank = 1; rank < ranks; ++rank) processes_.push_back(spawn_rank(segment.descriptor(), rank));
   std::unique_ptr<comm::Communicator> joined = comm::join_shm(segment.descriptor(), 0, kJoin).or_throw();
   ByteWriter bytes;

@@ -35,7 +35,7 @@ std::uint64_t origin_key(const LoadedModel& loaded) {
     }
   }
   // What ranks have of a page lies rank by rank.
-  if (loaded.ranks != nullptr) encodings += fmt::format(" ranks {}", fmt::join(config.ranks.shares(), ":"));
+  if (loaded.ranks != nullptr) encodings += fmt::format(" ranks {}", config.ranks.text());
   return checksum(fmt::format("{:016x}|{:016x}|{}|{}|{}|{}|{}|{}", loaded.weights_key,
                               model::computation_key(loaded.transformer->spec()), build_key(),
                               loaded.transformer->description(), config.matmul_precision, encodings, config.kv_layout,

@@ -18,6 +18,9 @@ struct Config {
   std::int64_t max_batched_tokens = 512;  // tokens of a step, prefill chunks and decode tokens together; >= 1
   std::int64_t max_sequences = 64;  // sequences that run at once; >= 1, and limited by max_batched_tokens (slots())
   std::int64_t long_prefill_tokens = 0;  // limit of prompt tokens of one sequence in a step; 0 = none
+  // Steps that are computed at once, each by another stage of a pipeline; >= 1. Then a step has no more than its share
+  // of the rows that decode, so that there are rows for each.
+  int stages = 1;
   double tpot_target_ms = 0.0;  // chunks of prompts shrink so that a step with decoding rows takes no longer; 0 = off
   BatchingMode batching = BatchingMode::kContinuous;
   double batch_wait_ms = 50.0;       // dynamic and static: how long a batch waits to become full

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 
 namespace millrace::sched {
 namespace {
@@ -23,6 +24,7 @@ class TokenBudget {
   }
   void give(PlanMember& member, std::int64_t n_tokens);
   void give_in_turn(bool decoding);
+  bool may_decode(const PlanMember& member) const noexcept { return member.n_tokens > 0 || decoding_rows_ > 0; }
   std::int64_t prompt_share(const PlanMember& member) const;
   std::int64_t within_pages(const PlanMember& member, std::int64_t n_tokens) const;
 
@@ -31,17 +33,30 @@ class TokenBudget {
   std::int32_t spare_pages_;
   StepWork work_;  // of all members that decode, and of the prompt tokens given so far
   bool limits_time_ = false, prompt_served_ = false;
+  std::int64_t decoding_rows_ = std::numeric_limits<std::int64_t>::max();  // that the step may have yet
 };
+
+// Of the sequences that decode, in this step or in one that is being computed, as many as each stage gets.
+std::int64_t rows_of_stage(const PlanDraft& draft) {
+  const auto decodes = [](const PlanMember& member) {
+    const Sequence& sequence = *member.place.sequence;
+    return member.decoding || (sequence.in_flight > 0 && sequence.scheduled >= sequence.prompt_tokens);
+  };
+  const std::int64_t all = std::ranges::count_if(draft.members, decodes);
+  return (all + draft.config.stages - 1) / draft.config.stages;
+}
 
 TokenBudget::TokenBudget(PlanDraft& draft)
     : draft_(draft), tokens_(draft.config.max_batched_tokens), spare_pages_(spare_of(draft)) {
+  if (draft.config.stages > 1) decoding_rows_ = rows_of_stage(draft);
   if (draft.config.tpot_target_ms <= 0.0) return;
   work_ = draft.decode_work();
   limits_time_ = work_.tokens > 0;
 }
 
 void TokenBudget::give(PlanMember& member, std::int64_t n_tokens) {
-  if (n_tokens <= member.n_tokens) return;
+  if (n_tokens <= member.n_tokens || (member.decoding && !may_decode(member))) return;
+  if (member.decoding && member.n_tokens == 0) --decoding_rows_;
   tokens_ -= n_tokens - member.n_tokens;
   spare_pages_ -=
       draft_.extra_pages(member, n_tokens) - draft_.extra_pages(member, std::max<std::int64_t>(1, member.n_tokens));
@@ -87,6 +102,12 @@ void TokenBudget::give_in_turn(bool decoding) {
 }
 
 void TokenBudget::give_in_order() {
+  if (draft_.config.stages > 1) {  // who had no row in the step before comes first
+    for (PlanMember& member : draft_.members) {
+      const bool left_out = member.decoding && member.place.sequence->starved_steps > 0;
+      if (member.takes_part && left_out && tokens_ > 0) give(member, 1);
+    }
+  }
   switch (draft_.policy.step_order()) {
     case StepOrder::kDecodesFirst:
       give_in_turn(true);

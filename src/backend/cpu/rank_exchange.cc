@@ -1,18 +1,25 @@
 #include "backend/cpu/rank_exchange.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <utility>
 
 #include "base/check.h"
+#include "base/checksum.h"
+#include "comm/step_timeout.h"
 
 namespace millrace::backend::cpu {
 namespace {
 
 constexpr std::size_t kAloneBytes = std::size_t{1} << 16;  // up to here one worker copies faster than several
-// How long others may need longer for what is between two exchanges.
-constexpr comm::Communicator::Timeout kTimeout = std::chrono::seconds(2), kRowTimeout = std::chrono::milliseconds(60);
+
+constexpr std::size_t kChecksum = sizeof(std::uint64_t);
+// Which blocks: spread so that no place in a step is left out.
+bool is_checked(std::uint64_t block) { return (block * 0x9e3779b97f4a7c15u) >> 58 == 0; }
+
+std::uint64_t key_of_part(std::span<const std::byte> part) {
+  return std::max<std::uint64_t>(1, checksum(part.first(part.size() - kChecksum)));
+}
 
 // Where the bytes of each rank end.
 std::vector<std::size_t> ends_of(const ExchangeArgs& args, std::int64_t rows, std::int64_t cols, int ranks) {
@@ -21,7 +28,7 @@ std::vector<std::size_t> ends_of(const ExchangeArgs& args, std::int64_t rows, st
     const auto end = static_cast<std::size_t>(rank) + 1;
     const std::int64_t n = args.owners.empty() ? (args.borders[end] - args.borders[end - 1]) * rows
                                                : std::ranges::count(args.owners, rank) * cols;
-    ends.push_back((ends.empty() ? 0 : ends.back()) + static_cast<std::size_t>(n) * sizeof(float));
+    ends.push_back((ends.empty() ? 0 : ends.back()) + static_cast<std::size_t>(n) * sizeof(float) + kChecksum);
   }
   return ends;
 }
@@ -33,8 +40,9 @@ RankExchange::RankExchange(std::shared_ptr<comm::Communicator> communicator) : c
 void RankExchange::record(StepProgram& program, const ExchangeArgs& args, const TensorView& x) {
   const std::size_t row_bytes = static_cast<std::size_t>(x.cols()) * sizeof(float);
   const std::size_t half = communicator_->memory().size() / 2 / 64 * 64;
-  CHECK(row_bytes > 0 && row_bytes <= half);
-  const auto most = static_cast<std::int64_t>(half / row_bytes);
+  const std::size_t checksums = static_cast<std::size_t>(ranks()) * kChecksum;
+  CHECK(row_bytes > 0 && row_bytes + checksums <= half);
+  const auto most = static_cast<std::int64_t>((half - checksums) / row_bytes);
   for (std::int64_t first = 0; first < x.rows(); first += most) {
     const std::int64_t rows = std::min(most, x.rows() - first);
     Block& block = recorded_.emplace_back(Block{args, x, 0, {}});
@@ -59,9 +67,10 @@ void RankExchange::record(StepProgram& program, const ExchangeArgs& args, const 
   }
 }
 
-float* RankExchange::part(const Block& block, int rank) const noexcept {
-  std::byte* const begin = communicator_->memory().data() + block.first;
-  return reinterpret_cast<float*>(begin + (rank == 0 ? 0 : block.ends[static_cast<std::size_t>(rank) - 1]));
+std::span<std::byte> RankExchange::bytes_of(const Block& block, int rank) const noexcept {
+  const auto r = static_cast<std::size_t>(rank);
+  const std::size_t begin = r == 0 ? 0 : block.ends[r - 1];
+  return communicator_->memory().subspan(block.first + begin, block.ends[r] - begin);
 }
 
 // A rank's rows, or its columns row by row, lie together.
@@ -82,12 +91,30 @@ void RankExchange::put(const Block& block, std::int64_t begin, std::int64_t end)
 
 void RankExchange::meet(const Block& block) noexcept {
   if (has_failed_.load(std::memory_order_relaxed)) return;
+  const std::span<std::byte> own = bytes_of(block, rank());
+  const std::uint64_t sum = is_checked(communicator_->published() + 1) ? key_of_part(own) : 0;
+  std::memcpy(own.data() + own.size() - kChecksum, &sum, kChecksum);
   const std::uint64_t number =
       communicator_->publish({.first = block.first, .ends = block.ends, .leader_only = block.args.leader_only});
-  auto met = communicator_->await(number, std::max(kTimeout, block.x.rows() * kRowTimeout));
+  auto met = communicator_->await(number, comm::step_timeout(block.x.rows()));
+  if (met) met = verify(block);
   if (met) return;
   failure_ = met.error();
   has_failed_.store(true, std::memory_order_relaxed);
+}
+
+Result<void> RankExchange::verify(const Block& block) const noexcept {
+  if (block.args.leader_only && rank() != 0) return {};
+  for (int other = 0; other < ranks(); ++other) {
+    const std::span<const std::byte> part = bytes_of(block, other);
+    std::uint64_t sum = 0;
+    std::memcpy(&sum, part.data() + part.size() - kChecksum, kChecksum);
+    if (other == rank() || sum == 0 || sum == key_of_part(part)) continue;
+    const int first = communicator_->rank() - rank();
+    return make_error(ErrorCode::kUnavailable, "rank", "rank {} has got other bytes than rank {} has sent",
+                      first + rank(), first + other);
+  }
+  return {};
 }
 
 void RankExchange::take(const Block& block, std::int64_t begin, std::int64_t end) const noexcept {

@@ -48,7 +48,8 @@ class EngineTest : public testing::Test {
         transformer_(*checkpoint_, change(model::make_spec(*checkpoint_).or_throw()), *backend_,
                      {.max_length = longest(model::make_spec(*checkpoint_).or_throw()),
                       .shards = ranks_ == nullptr ? nullptr : ranks_->shards(),
-                      .leader = ranks_ == nullptr ? nullptr : ranks_->leader(*backend_)}),
+                      .group = ranks_ == nullptr ? nullptr : ranks_->group(),
+                      .leader = ranks_ == nullptr ? nullptr : ranks_->leader()}),
         tokenizer_(text::load_gguf_tokenizer(text::small_byte_level_vocabulary("gpt2")).or_throw()) {}
 
   std::unique_ptr<Engine> make(std::int64_t budget = 512, std::int64_t kv_tokens = 4096,

@@ -15,8 +15,10 @@ namespace millrace::model {
 // What rank 0 says to the other ranks of a shared model, so that all of them do the same in the same order.
 
 // A step of the model over the pages of a store: a BatchInput as a value. `pages`: the pages, then the window pages, of
-// each sequence after the other.
+// each sequence after the other. The answer is a RankReport.
 struct RankStep {
+  std::uint64_t number = 0;      // of the step
+  bool checks_residual = false;  // RankReport::residual_key is wanted
   std::uint32_t store = 0;
   std::vector<std::int32_t> tokens;
   struct Sequence {
@@ -28,7 +30,7 @@ struct RankStep {
   bool has_windows = false;
 };
 
-// A store of that number, which no other one has.
+// A store of that number, which no other one has. The answer is a RankStoreMade.
 struct RankStore {
   std::uint32_t store = 0;
   std::string encoding, layout;
@@ -53,15 +55,16 @@ struct RankPageCopy {
   RankPage from;
   kv::BlockId to = 0;
 };
-struct RankPageRead {  // all ranks exchange what they have of it
+struct RankPageRead {  // the answer is the bytes that the rank has of it
   RankPage page;
 };
-struct RankPageWrite {  // with what the others have of it, one rank's behind the other
+struct RankPageWrite {  // with what the others have of it, one rank's behind the other, `sizes` bytes of each rank
   RankPage page;
+  std::vector<std::uint64_t> sizes;
   std::vector<std::byte> bytes;
 };
 
-struct RankStatistics {  // see outliers.h; where they end all ranks exchange what they counted
+struct RankStatistics {  // see outliers.h; where they end the answer is a RankCounts
   bool start = false;
 };
 struct RankInt8x2 {
@@ -78,8 +81,8 @@ void visit_fields(Archive& archive, RankStep::Sequence& s) {
 }
 template <typename Archive>
 void visit_fields(Archive& archive, RankStep& s) {
-  archive(s.store, s.tokens, s.sequences, s.pages, s.rope_lengths, s.logit_rows, s.scored_rows, s.hidden_rows, s.layers,
-          s.has_windows);
+  archive(s.number, s.checks_residual, s.store, s.tokens, s.sequences, s.pages, s.rope_lengths, s.logit_rows,
+          s.scored_rows, s.hidden_rows, s.layers, s.has_windows);
 }
 template <typename Archive>
 void visit_fields(Archive& archive, RankStore::Exception& e) {
@@ -107,7 +110,7 @@ void visit_fields(Archive& archive, RankPageRead& r) {
 }
 template <typename Archive>
 void visit_fields(Archive& archive, RankPageWrite& w) {
-  archive(w.page, w.bytes);
+  archive(w.page, w.sizes, w.bytes);
 }
 template <typename Archive>
 void visit_fields(Archive& archive, RankStatistics& s) {

@@ -4,9 +4,9 @@
 #include <chrono>
 #include <numeric>
 
+#include "base/checksum.h"
 #include "base/log.h"
-#include "model/ranks/rank_gather.h"
-#include "model/ranks/rank_leader.h"
+#include "model/ranks/rank_answers.h"
 
 namespace millrace::model {
 namespace {
@@ -18,6 +18,21 @@ class Nobody final : public LogitsConsumer {
  public:
   void take_logits(std::int64_t, const TensorView&) override {}
   void take_hidden(std::int64_t, const TensorView&) override {}
+};
+
+// Passes on to rank 0 what the last of several stages computes for it, in the blocks in which it comes.
+class AnswersRows final : public LogitsConsumer {
+ public:
+  explicit AnswersRows(comm::Communicator& group) : group_(group) {}
+  void take_logits(std::int64_t, const TensorView& logits) override { answer(logits); }
+  void take_hidden(std::int64_t, const TensorView& hidden) override { answer(hidden); }
+
+ private:
+  void answer(const TensorView& rows) {
+    const auto n = static_cast<std::size_t>(rows.rows() * rows.cols());
+    group_.answer(std::as_bytes(std::span(rows.row(0), n)), kAnyTime).or_throw();
+  }
+  comm::Communicator& group_;
 };
 
 [[noreturn]] void refuse(std::string_view what) {
@@ -33,18 +48,26 @@ void RankFollower::run() {
     ByteReader reader(bytes);
     reader(command);
     if (!reader.ok() || reader.left() > 0) refuse("its bytes end early or late");
+    command_key_ = checksum(bytes);
     std::visit([this](auto& of_kind) { follow(of_kind); }, command);
   }
 }
 
-RankFollower::Store& RankFollower::store_of(std::uint32_t number) {
+template <typename Answer>
+void RankFollower::answer(Answer answer) {
+  ByteWriter bytes;
+  bytes(answer);
+  communicator_.answer(bytes.take(), kAnyTime).or_throw();
+}
+
+kv::KvStore& RankFollower::store_of(std::uint32_t number) {
   const auto at = stores_.find(number);
   if (at == stores_.end() || at->second.store == nullptr) refuse(fmt::format("there is no store {}", number));
-  return at->second;
+  return *at->second.store;
 }
 
 kv::KvStore& RankFollower::pages_of(const RankPage& page) {
-  kv::KvStore& store = *store_of(page.store).store;
+  kv::KvStore& store = store_of(page.store);
   kv::KvStore* pages = page.windowed ? store.windowed() : &store;
   if (pages == nullptr || page.page < 0 || page.page >= pages->pages()) {
     refuse(fmt::format("there is no page {}", page.page));
@@ -54,7 +77,10 @@ kv::KvStore& RankFollower::pages_of(const RankPage& page) {
 
 void RankFollower::follow(RankStep& step) {
   Nobody nobody;
-  const kv::KvStore& store = *store_of(step.store).store;
+  AnswersRows answers(communicator_);
+  const bool has_results = communicator_.stage() > 0 && communicator_.stage() + 1 == communicator_.stages();
+  LogitsConsumer& sink = has_results && communicator_.place() == 0 ? static_cast<LogitsConsumer&>(answers) : nobody;
+  const kv::KvStore& store = store_of(step.store);
   BatchInput input{.tokens = std::move(step.tokens),
                    .sequences = {},
                    .window_pages = {},
@@ -64,7 +90,7 @@ void RankFollower::follow(RankStep& step) {
                    .scored_rows = std::move(step.scored_rows),
                    .hidden_rows = std::move(step.hidden_rows),
                    .layers = std::move(step.layers),
-                   .sink = &nobody};
+                   .sink = &sink};
   std::span<const std::int32_t> left = step.pages;
   const auto take = [&](std::int64_t n) {
     if (n < 0 || n > std::ssize(left)) refuse("a step has fewer pages than its sequences");
@@ -78,10 +104,11 @@ void RankFollower::follow(RankStep& step) {
     if (step.has_windows) input.window_pages.push_back(window);
   }
   model_.forward(input, store);
-  for (const backend::KvOverflow& overflow : backend_.take_kv_overflows()) {
-    log::warn("rank {}: layer {} has a number {} that {} does not hold", communicator_.rank(), overflow.layer,
-              overflow.value, overflow.encoding);
-  }
+  RankReport report = model_.report();
+  report.step = step.number;
+  report.command_key = command_key_;
+  if (step.checks_residual) report.residual_key = model_.residual_key();
+  answer(std::move(report));
 }
 
 void RankFollower::follow(const RankStore& command) {
@@ -96,17 +123,14 @@ void RankFollower::follow(const RankStore& command) {
   }
   if (!exceptions->empty()) format.exceptions = std::move(exceptions);
   auto store = kv::KvStore::create(backend_, model_.kv_groups(format), command.pages, command.window_pages);
-  RankLeader::StoreBytes bytes;
+  RankStoreMade answered;
   if (store) {
     made.store = std::make_unique<kv::KvStore>(*std::move(store));
-    bytes = {1, made.store->page_bytes(), made.store->windowed() ? made.store->windowed()->page_bytes() : 0};
+    answered = {true, made.store->page_bytes(), made.store->windowed() ? made.store->windowed()->page_bytes() : 0};
   } else {
     log::warn("rank {}: {}", communicator_.rank(), store.error().message);
   }
-  for (const RankLeader::StoreBytes& of_rank : gather_of_ranks(backend_, bytes)) {
-    made.page_bytes[0].push_back(of_rank.page);
-    made.page_bytes[1].push_back(of_rank.window_page);
-  }
+  answer(answered);
 }
 
 void RankFollower::follow(const RankPageCopy& copy) {
@@ -119,23 +143,26 @@ void RankFollower::follow(const RankPageRead& read) {
   const kv::KvStore& store = pages_of(read.page);
   std::vector<std::byte> own(store.page_bytes());
   store.read(read.page.page, own);
-  gather_of_ranks(backend_, store_of(read.page.store).page_bytes[read.page.windowed], own, true);
+  communicator_.answer(own, kAnyTime).or_throw();
 }
 
 void RankFollower::follow(const RankPageWrite& write) {
   kv::KvStore& store = pages_of(write.page);
-  const std::vector<std::size_t>& sizes = store_of(write.page.store).page_bytes[write.page.windowed];
-  const std::size_t before = std::accumulate(sizes.begin() + 1, sizes.begin() + communicator_.rank(), std::size_t{0});
-  if (write.bytes.size() < before + store.page_bytes()) refuse("a page is too short");
+  const auto rank = static_cast<std::size_t>(communicator_.rank());
+  if (write.sizes.size() <= rank || write.sizes[rank] != store.page_bytes()) refuse("a page of another size");
+  const std::size_t before =
+      std::accumulate(write.sizes.begin() + 1, write.sizes.begin() + communicator_.rank(), std::size_t{0});
+  if (write.bytes.size() < before || write.bytes.size() - before < store.page_bytes()) refuse("a page is too short");
   store.write(write.page.page, std::span(write.bytes).subspan(before, store.page_bytes()));
 }
 
 void RankFollower::follow(const RankStatistics& statistics) {
-  if (statistics.start) {
-    model_.start_rounding_statistics();
-  } else {
-    model_.take_rounding_statistics();
+  if (statistics.start) return model_.start_rounding_statistics();
+  RankCounts counts;
+  for (const backend::RoundingStatistics& of_weight : model_.take_rounding_statistics()) {
+    counts.weights.push_back({of_weight.weight, of_weight.outputs, of_weight.moved});
   }
+  answer(std::move(counts));
 }
 
 }  // namespace millrace::model

@@ -29,7 +29,6 @@ class RankFollower {
     std::string encoding, layout;  // that the format refers to
     std::vector<std::string> exceptions;
     std::unique_ptr<kv::KvStore> store;
-    std::vector<std::size_t> page_bytes[2];  // by rank, of pages and of window pages
   };
   void follow(RankStep& step);
   void follow(const RankStore& store);
@@ -40,12 +39,15 @@ class RankFollower {
   void follow(const RankStatistics& statistics);
   void follow(const RankInt8x2& int8x2) { model_.set_int8x2(int8x2.weights); }
   void follow(const RankEnd&) { ended_ = true; }
-  Store& store_of(std::uint32_t number);
+  template <typename Answer>
+  void answer(Answer answer);
+  kv::KvStore& store_of(std::uint32_t number);
   kv::KvStore& pages_of(const RankPage& page);
 
   comm::Communicator& communicator_;
   backend::Backend& backend_;
   Transformer& model_;
+  std::uint64_t command_key_ = 0;  // of the command that it follows
   std::map<std::uint32_t, Store> stores_;
   bool ended_ = false;
 };

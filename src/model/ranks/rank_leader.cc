@@ -6,19 +6,22 @@
 #include <chrono>
 #include <utility>
 
+#include "base/checksum.h"
 #include "base/log.h"
-#include "model/ranks/rank_gather.h"
+#include "comm/step_timeout.h"
 
 namespace millrace::model {
 namespace {
 
-constexpr std::chrono::seconds kTimeout{30};  // for room in the ring of commands
+constexpr std::chrono::seconds kTimeout{30};  // for room in the ring of commands, and for answers to what is no step
+constexpr std::uint64_t kCheckedSteps = 64;   // one of so many is checked
 
 // Pages of a store of the other ranks.
 class PagesOfRanks final : public kv::PageRanks {
  public:
-  PagesOfRanks(RankLeader& leader, std::uint32_t store, std::vector<std::size_t> pages,
-               std::vector<std::size_t> windows)
+  // `pages`, `windows`: bytes of a page and of a window page, by rank.
+  PagesOfRanks(RankLeader& leader, std::uint32_t store, std::vector<std::uint64_t> pages,
+               std::vector<std::uint64_t> windows)
       : leader_(leader), store_(store), sizes_{std::move(pages), std::move(windows)} {}
   ~PagesOfRanks() override { leader_.end_store(store_); }
   std::size_t page_bytes(bool windowed) const noexcept override {
@@ -31,35 +34,43 @@ class PagesOfRanks final : public kv::PageRanks {
   void copy(bool windowed, kv::BlockId from, kv::BlockId to) override {
     leader_.try_send(RankPageCopy{{store_, windowed, from}, to});
   }
-  void read(bool windowed, kv::BlockId page, std::span<const std::byte> own, std::span<std::byte> out) override {
-    std::vector<std::byte> all;
-    if (!leader_.try_send(RankPageRead{{store_, windowed, page}})) return;
-    if (!leader_.try_gather(sizes_[windowed], own, all)) return;
-    std::copy(all.begin() + static_cast<std::ptrdiff_t>(own.size()), all.end(), out.begin());
+  void read(bool windowed, kv::BlockId page, std::span<std::byte> out) override {
+    std::vector<std::vector<std::byte>> parts;
+    if (!leader_.try_ask(RankPageRead{{store_, windowed, page}}, parts)) return;
+    for (const std::vector<std::byte>& part : parts) {
+      std::copy_n(part.begin(), std::min(part.size(), out.size()), out.begin());
+      out = out.subspan(std::min(part.size(), out.size()));
+    }
   }
   void write(bool windowed, kv::BlockId page, std::span<const std::byte> in) override {
-    leader_.try_send(RankPageWrite{{store_, windowed, page}, {in.begin(), in.end()}});
+    leader_.try_send(RankPageWrite{{store_, windowed, page}, sizes_[windowed], {in.begin(), in.end()}});
   }
 
  private:
   RankLeader& leader_;
   std::uint32_t store_;
-  std::vector<std::size_t> sizes_[2];  // of pages and of window pages, by rank
+  std::vector<std::uint64_t> sizes_[2];  // of pages and of window pages, by rank
 };
 
 }  // namespace
 
 RankLeader::~RankLeader() { try_send(RankEnd{}); }
 
-void RankLeader::send(const RankCommand& command) {
-  if (lost_) throw LoadError(*lost_);
+std::vector<std::byte> RankLeader::bytes_of(const RankCommand& command) const {
   ByteWriter bytes;
   bytes(command);
-  if (auto sent = communicator_->send(bytes.take(), kTimeout); !sent) {
-    lost_ = sent.error();
-    throw LoadError(*lost_);
+  return bytes.take();
+}
+
+void RankLeader::send_bytes(std::span<const std::byte> bytes) {
+  if (lost_) throw LoadError(*lost_);
+  if (auto sent = communicator_->send(bytes, kTimeout); !sent) {
+    lose(sent.error());
+    throw LoadError(sent.error());
   }
 }
+
+void RankLeader::send(const RankCommand& command) { send_bytes(bytes_of(command)); }
 
 bool RankLeader::try_send(const RankCommand& command) noexcept {
   try {
@@ -71,23 +82,52 @@ bool RankLeader::try_send(const RankCommand& command) noexcept {
   }
 }
 
-bool RankLeader::try_gather(std::span<const std::size_t> sizes, std::span<const std::byte> own,
-                            std::vector<std::byte>& all) noexcept {
+std::vector<std::vector<std::byte>> RankLeader::ask(const RankCommand& command) {
+  send(command);
+  std::vector<AnswerQueue::Ticket> tickets;
+  for (int rank = 1; rank < ranks(); ++rank) tickets.push_back(answers_.expect(rank, 1));
+  std::vector<std::vector<std::byte>> answers;
+  for (const AnswerQueue::Ticket& ticket : tickets) answers.push_back(answers_.next(ticket, kTimeout));
+  return answers;
+}
+
+bool RankLeader::try_ask(const RankCommand& command, std::vector<std::vector<std::byte>>& answers) noexcept {
   try {
-    all = gather_of_ranks(backend_, sizes, own, true);
+    answers = ask(command);
     return true;
   } catch (const LoadError& failure) {
-    lost_ = failure.error();
+    log::debug("ranks: {}", failure.what());
+    if (!lost_) lose(failure.error());
     return false;
   }
+}
+
+template <typename Answer>
+std::vector<Answer> RankLeader::ask_for(const RankCommand& command) {
+  std::vector<Answer> all;
+  for (const std::vector<std::byte>& bytes : ask(command)) {
+    ByteReader reader(bytes);
+    reader(all.emplace_back());
+    if (!reader.ok() || reader.left() > 0) refuse(static_cast<int>(all.size()), "bytes that are no answer");
+  }
+  return all;
+}
+
+void RankLeader::refuse(int rank, std::string_view what) const {
+  throw_load_error(ErrorCode::kUnavailable, "rank", "rank {} answers with {}", rank, what);
+}
+
+void RankLeader::lose(const Error& why) {
+  lost_ = why;
+  steps_.clear();
+  answers_.forget();
 }
 
 void RankLeader::restore() {
   lost_.reset();
   for (const auto& [number, store] : stores_) {
-    send(store.command);
-    for (const StoreBytes& of_rank : gather_of_ranks(backend_, store.made)) {
-      if (of_rank.is_made == 0) {
+    for (const RankStoreMade& made : ask_for<RankStoreMade>(store)) {
+      if (!made.made) {
         throw_load_error(ErrorCode::kResourceExhausted, "", "a rank's memory is too short for its keys and values");
       }
     }
@@ -105,8 +145,11 @@ void RankLeader::set_int8x2(std::vector<std::string> weights) {
   int8x2_ = std::move(weights);
 }
 
+std::vector<RankCounts> RankLeader::take_statistics() { return ask_for<RankCounts>(RankStatistics{}); }
+
 void RankLeader::step(const BatchInput& input, std::uint32_t store) {
-  RankStep step{.store = store,
+  RankStep step{.number = next_step_++,
+                .store = store,
                 .tokens = input.tokens,
                 .sequences = {},
                 .pages = {},
@@ -116,6 +159,7 @@ void RankLeader::step(const BatchInput& input, std::uint32_t store) {
                 .hidden_rows = input.hidden_rows,
                 .layers = input.layers,
                 .has_windows = !input.window_pages.empty()};
+  step.checks_residual = step.number % kCheckedSteps == 0;
   for (std::size_t i = 0; i < input.sequences.size(); ++i) {
     const backend::SequenceRows& rows = input.sequences[i];
     const auto window = step.has_windows ? input.window_pages[i] : std::span<const std::int32_t>();
@@ -124,27 +168,71 @@ void RankLeader::step(const BatchInput& input, std::uint32_t store) {
     step.pages.insert(step.pages.end(), rows.pages.begin(), rows.pages.end());
     step.pages.insert(step.pages.end(), window.begin(), window.end());
   }
-  send(step);
+  Step launched{.number = step.number,
+                .checks_residual = step.checks_residual,
+                .timeout = (1 + communicator_->stages()) * comm::step_timeout(std::ssize(step.tokens))};
+  const std::vector<std::byte> bytes = bytes_of(std::move(step));
+  launched.command_key = checksum(bytes);
+  send_bytes(bytes);
+  const auto blocks = [](const std::vector<std::int64_t>& rows) {
+    return (std::ssize(rows) + kSinkRows - 1) / kSinkRows;
+  };
+  const std::int64_t results =
+      (input.logit_rows.empty() ? 0 : 1) + blocks(input.scored_rows) + blocks(input.hidden_rows);
+  for (int rank = 1; rank < ranks(); ++rank) {
+    launched.reports.push_back(answers_.expect(rank, rank == result_rank() ? results + 1 : 1));
+  }
+  steps_.push_back(std::move(launched));
 }
 
-Result<std::shared_ptr<kv::PageRanks>> RankLeader::make_store(RankStore store, const StoreBytes& made) {
+std::vector<std::byte> RankLeader::next_result() {
+  const Step& step = steps_.front();
+  return answers_.next(step.reports[static_cast<std::size_t>(result_rank()) - 1], step.timeout);
+}
+
+RankReport RankLeader::finish_step(std::uint64_t residual_key) {
+  const Step step = std::move(steps_.front());
+  steps_.pop_front();
+  RankReport sum;
+  for (const AnswerQueue::Ticket& ticket : step.reports) {
+    const std::vector<std::byte> bytes = answers_.next(ticket, step.timeout);
+    RankReport report;
+    ByteReader reader(bytes);
+    reader(report);
+    if (!reader.ok() || reader.left() > 0) refuse(ticket.rank, "bytes that are no report of a step");
+    if (report.step != step.number || report.command_key != step.command_key) {
+      refuse(ticket.rank, fmt::format("step {}, and was told step {}", report.step, step.number));
+    }
+    const int place = ticket.rank % communicator_->stage_ranks();
+    if (place == 0) residual_key = report.residual_key;  // the first of the next stage
+    if (step.checks_residual && report.residual_key != residual_key) {
+      refuse(ticket.rank, fmt::format("other rows in step {} than rank {} has: one of them is damaged", step.number,
+                                      ticket.rank - place));
+    }
+    if (ticket.rank >= communicator_->stage_ranks()) sum.experts += report.experts;
+    std::ranges::move(report.overflows, std::back_inserter(sum.overflows));
+  }
+  return sum;
+}
+
+Result<std::shared_ptr<kv::PageRanks>> RankLeader::make_store(RankStore store, const RankStoreMade& made) {
   store.store = next_store_++;
-  send(store);
-  const std::vector<StoreBytes> all = gather_of_ranks(backend_, made);
+  std::vector<RankStoreMade> all = ask_for<RankStoreMade>(store);
+  all.insert(all.begin(), made);
   std::vector<int> without;
-  std::vector<std::size_t> pages, windows;
+  std::vector<std::uint64_t> pages, windows;
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
-    if (all[rank].is_made == 0) without.push_back(static_cast<int>(rank));
+    if (!all[rank].made) without.push_back(static_cast<int>(rank));
     pages.push_back(all[rank].page);
     windows.push_back(all[rank].window_page);
   }
-  stores_[store.store] = {store, made};
   auto others = std::make_shared<PagesOfRanks>(*this, store.store, std::move(pages), std::move(windows));
   if (!without.empty()) {
     return make_error(ErrorCode::kResourceExhausted, "kv-cache-tokens",
                       "the memory of rank {} is too short for {} pages of keys and values", fmt::join(without, ", "),
                       store.pages);
   }
+  stores_[store.store] = std::move(store);
   return std::shared_ptr<kv::PageRanks>(std::move(others));
 }
 

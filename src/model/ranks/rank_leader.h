@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -8,10 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "backend/backend.h"
 #include "comm/communicator.h"
 #include "kv/page_ranks.h"
 #include "model/batch_input.h"
+#include "model/ranks/answer_queue.h"
+#include "model/ranks/rank_answers.h"
 #include "model/ranks/rank_commands.h"
 
 namespace millrace::model {
@@ -21,8 +23,8 @@ namespace millrace::model {
 // ended; after that all throw. One thread.
 class RankLeader {
  public:
-  RankLeader(std::shared_ptr<comm::Communicator> communicator, backend::Backend& backend)
-      : communicator_(std::move(communicator)), backend_(backend) {}
+  explicit RankLeader(std::shared_ptr<comm::Communicator> communicator)
+      : communicator_(std::move(communicator)), answers_(*communicator_) {}
   ~RankLeader();  // tells them that it is over
   RankLeader(const RankLeader&) = delete;
   RankLeader& operator=(const RankLeader&) = delete;
@@ -32,35 +34,54 @@ class RankLeader {
   // The same for what has no other way to fail: false where a rank has ended, now or before. Then nothing is sent until
   // restore(), and all steps fail.
   bool try_send(const RankCommand& command) noexcept;
-  // Gathers what the ranks have of a page; false as try_send().
-  bool try_gather(std::span<const std::size_t> sizes, std::span<const std::byte> own,
-                  std::vector<std::byte>& all) noexcept;
+  // Sends, and waits for an answer of each rank but 0, in their order. False as try_send().
+  bool try_ask(const RankCommand& command, std::vector<std::vector<std::byte>>& answers) noexcept;
   bool intact() const noexcept { return !lost_; }
-  void lose(const Error& why) { lost_ = why; }  // a step has failed
+  void lose(const Error& why);  // a step has failed
   // The others have been started anew: they get the stores that there are, empty, and what else they had been told. In
   // place of an error that send() threw or try_send() kept. Throws LoadError.
   void restore();
+
   // A step over the store of that number.
   void step(const BatchInput& input, std::uint32_t store);
+  // Whether the newest step wants the key of this rank's residual, RankReport::residual_key.
+  bool checks_residual() const noexcept { return steps_.back().checks_residual; }
+  // What the last of several stages has computed of it: logits, then blocks of what goes to its sink.
+  std::vector<std::byte> next_result();
+  // Waits until the others have computed that step. Throws kUnavailable, naming the rank, also where one of them did
+  // something else, or has other rows than this rank. Returns what they report of experts and overflows.
+  RankReport finish_step(std::uint64_t residual_key);
 
-  // Makes the others' stores, in the format of pages of the whole model. `made`: whether this rank's is there, with so
-  // many bytes a page. Waits for all. kResourceExhausted names the ranks whose memory is too short.
-  struct StoreBytes {  // of a rank
-    std::uint64_t is_made = 0, page = 0, window_page = 0;
-  };
-  Result<std::shared_ptr<kv::PageRanks>> make_store(RankStore store, const StoreBytes& made);
+  // Makes the others' stores, in the format of pages of the whole model. `made`: what came of this rank's. Waits for
+  // all. kResourceExhausted names the ranks whose memory is too short.
+  Result<std::shared_ptr<kv::PageRanks>> make_store(RankStore store, const RankStoreMade& made);
   void end_store(std::uint32_t store) noexcept;
   void set_int8x2(std::vector<std::string> weights);
+  // Ends the statistics of all; what the others counted, a rank's after the other. Waits for all.
+  std::vector<RankCounts> take_statistics();
 
  private:
-  std::shared_ptr<comm::Communicator> communicator_;
-  backend::Backend& backend_;
-  struct KeptStore {
-    RankStore command;
-    StoreBytes made;
+  struct Step {
+    std::uint64_t number = 0, command_key = 0;
+    bool checks_residual = false;
+    comm::Communicator::Timeout timeout{};
+    std::vector<AnswerQueue::Ticket> reports = {};
   };
-  std::map<std::uint32_t, KeptStore> stores_;
+  std::vector<std::byte> bytes_of(const RankCommand& command) const;
+  void send_bytes(std::span<const std::byte> bytes);
+  std::vector<std::vector<std::byte>> ask(const RankCommand& command);
+  // Which rank answers with the results of steps; 0: none.
+  int result_rank() const noexcept { return (communicator_->stages() - 1) * communicator_->stage_ranks(); }
+  template <typename Answer>
+  std::vector<Answer> ask_for(const RankCommand& command);
+  [[noreturn]] void refuse(int rank, std::string_view what) const;
+
+  std::shared_ptr<comm::Communicator> communicator_;
+  AnswerQueue answers_;
+  std::map<std::uint32_t, RankStore> stores_;
   std::uint32_t next_store_ = 0;
+  std::uint64_t next_step_ = 0;
+  std::deque<Step> steps_;  // that are not finished
   std::vector<std::string> int8x2_;
   std::optional<Error> lost_;  // why ranks are of no more use
 };

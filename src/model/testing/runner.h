@@ -46,7 +46,8 @@ class TestRunner {
                       .max_length = options.max_length,
                       .quantization = options.quantization,
                       .shards = options.shards,
-                      .leader = leader_of(options, *backend_)}),
+                      .group = options.group,
+                      .leader = leader_of(options)}),
         store_(transformer_.make_store({.encoding = options.kv}, kPages).or_throw()),
         rotates_by_length_(options.rotates_by_length) {}
 
@@ -151,8 +152,8 @@ class TestRunner {
   const checkpoint::Checkpoint& checkpoint() const { return *checkpoint_; }
 
  private:
-  static std::shared_ptr<RankLeader> leader_of(const Options& options, backend::Backend& backend) {
-    return options.group == nullptr ? nullptr : std::make_shared<RankLeader>(options.group, backend);
+  static std::shared_ptr<RankLeader> leader_of(const Options& options) {
+    return options.group == nullptr ? nullptr : std::make_shared<RankLeader>(options.group);
   }
   static constexpr std::int32_t kPages = 256;
   std::unique_ptr<checkpoint::Checkpoint> checkpoint_;

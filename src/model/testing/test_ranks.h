@@ -19,33 +19,35 @@
 namespace millrace::model {
 
 // For tests: one of the ranks behind rank 0 of the model of that path, to the end.
-inline void follow_rank(const std::string& path, const std::shared_ptr<comm::Communicator>& group,
-                        const ModelOptions& options, int threads = 1, const std::string& isa = "",
+inline void follow_rank(const std::string& path, const std::shared_ptr<comm::Communicator>& group, ModelOptions options,
+                        int threads = 1, const std::string& isa = "",
                         const std::function<ModelSpec(ModelSpec)>& change = std::identity()) {
   const auto checkpoint = checkpoint::open_checkpoint(Env::system(), path).or_throw();
   const auto backend = backend::make_test_backend(threads, isa, group);
+  options.group = group;
   Transformer model(*checkpoint, change(make_spec(*checkpoint).or_throw()), *backend, options);
   RankFollower(*group, *backend, model).run();
 }
 
-// For tests: the ranks behind rank 0 of a model, as threads of this process. As many in all as the environment variable
-// MILLRACE_TEST_RANKS says, no more than the model's query heads allow; 1 without it. Must outlive the model of rank 0,
-// whose leader ends them.
+// For tests: the ranks behind rank 0 of a model, as threads of this process. As many in each stage as the environment
+// variable MILLRACE_TEST_RANKS says and as many stages as MILLRACE_TEST_STAGES, no more than the model allows; 1
+// without it. Must outlive the model of rank 0, whose leader ends them.
 class TestRanks {
  public:
   using Change = std::function<ModelSpec(ModelSpec)>;
 
   TestRanks(const std::string& path, std::int64_t max_length, const Change& change) {
-    const char* asked = std::getenv("MILLRACE_TEST_RANKS");
-    int ranks = asked == nullptr ? 1 : std::atoi(asked);
+    int ranks = number("MILLRACE_TEST_RANKS"), stages = number("MILLRACE_TEST_STAGES");
     const auto checkpoint = checkpoint::open_checkpoint(Env::system(), path).or_throw();
     const ModelSpec spec = change(make_spec(*checkpoint).or_throw());
     const auto shares = [&] { return std::vector<double>(static_cast<std::size_t>(ranks), 1.0); };
+    stages = std::min(stages, static_cast<int>(std::ssize(spec.layers)));
     while (ranks > 1 && !Shards::make(spec, shares())) --ranks;
-    if (ranks <= 1) return;
-    shards_ = std::make_shared<Shards>(Shards::make(spec, shares()).or_throw());
-    const comm::ShmSegment segment = comm::ShmSegment::make({.stage_ranks = ranks, .memory = 1 << 22}).or_throw();
-    for (int rank = 1; rank < ranks; ++rank) {
+    if (ranks * stages <= 1) return;
+    shards_ = std::make_shared<Shards>(Shards::make(spec, shares(), stages).or_throw());
+    const comm::ShmSegment segment =
+        comm::ShmSegment::make({.stage_ranks = ranks, .stages = stages, .memory = 1 << 22}).or_throw();
+    for (int rank = 1; rank < ranks * stages; ++rank) {
       threads_.emplace_back([=, this, descriptor = dup(segment.descriptor())] {
         const std::shared_ptr<comm::Communicator> group =
             comm::join_shm(descriptor, rank, std::chrono::seconds(60)).or_throw();
@@ -58,11 +60,16 @@ class TestRanks {
 
   std::shared_ptr<comm::Communicator> group() const { return group_; }  // of rank 0; null: it is the only one
   std::shared_ptr<const Shards> shards() const { return shards_; }
-  std::shared_ptr<RankLeader> leader(backend::Backend& backend) const {
-    return group_ == nullptr ? nullptr : std::make_shared<RankLeader>(group_, backend);
+  std::shared_ptr<RankLeader> leader() const {
+    return group_ == nullptr ? nullptr : std::make_shared<RankLeader>(group_);
   }
 
  private:
+  static int number(const char* variable) {
+    const char* asked = std::getenv(variable);
+    return asked == nullptr ? 1 : std::atoi(asked);
+  }
+
   std::shared_ptr<const Shards> shards_;
   std::shared_ptr<comm::Communicator> group_;
   std::vector<std::jthread> threads_;

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/error.h"
+#include "comm/communicator.h"
+
+namespace millrace::runtime {
+
+// What a rank of a group has loaded: what all of them have to have in common, and what it took.
+struct RankLoaded {
+  std::uint64_t weights = 0, computation = 0, build = 0, precision = 0, pages = 0;
+  std::uint64_t weight_bytes = 0, bytes_read = 0;  // packed, and read from files
+  double ms = 0.0;
+};
+
+// On the others: that this one has loaded its part, or why it could not. Throws LoadError as Communicator::answer()
+// does.
+void report_loaded(const RankLoaded& part, comm::Communicator& group);
+void report_not_loaded(const Error& why, comm::Communicator& group);
+
+// On rank 0: waits for all, which may need much longer than this one did; logs what each has, of the model of that
+// name. Throws LoadError naming a rank that has not loaded it (as it says), has ended (kUnavailable), or has loaded
+// something else (kInvalidArgument).
+void meet_ranks(const std::string& name, const RankLoaded& own, comm::Communicator& group);
+
+}  // namespace millrace::runtime
