@@ -11,7 +11,7 @@ namespace {
 
 class AdaptersTest : public EngineTest {
  protected:
-  AdaptersTest() : EngineTest(kModel, backend::make_test_backend(2)) {}
+  AdaptersTest() : EngineTest(kModel) {}
   std::shared_ptr<const model::Adapter> made(unsigned seed) { return made_adapter(transformer_, *backend_, seed); }
   std::vector<AdapterUse> uses(const std::shared_ptr<const model::Adapter>& adapter, float scale = 1.0f) {
     if (adapters_->of_id(adapter->id()) == nullptr) adapters_->put(adapter->key(), "", adapter);

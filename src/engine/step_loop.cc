@@ -43,7 +43,10 @@ void StepLoop::finish_oldest(std::vector<Output>& outputs) {
   const bool lost = !result && result.error().code == ErrorCode::kUnavailable && launched_.empty();
   if (result) failures_ = 0;
   if (!lost || !recover(step, result.error(), outputs)) commit(std::move(step), result, outputs);
-  if (lost) forget_pages();
+  if (lost) {
+    forget_pages();
+    seats_.share_again(outputs);
+  }
   endings_.end_retired(outputs);
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "comm/transports/shm.h"
+#include "model/adapters/load_adapter.h"
 #include "model/ranks/rank_follower.h"
 #include "runtime/loaded_model.h"
 #include "runtime/model_config_fields.h"
@@ -29,7 +30,11 @@ void follow_rank(int descriptor, int rank) {
   }
   log::set_level(std::max(level, level == log::Level::kDebug ? level : log::Level::kWarn));  // rank 0 says the rest
   const LoadedModel loaded = load_rank(config, group);
-  model::RankFollower(*group, *loaded.backend, *loaded.transformer).run();
+  const model::AdapterLoader adapters(*loaded.checkpoint, *loaded.transformer, *loaded.backend);
+  const auto read = [&](const std::string& path, const model::AdapterOptions& options) {
+    return adapters.load(Env::system(), path, options);
+  };
+  model::RankFollower(*group, *loaded.backend, *loaded.transformer, read).run();
 }
 
 }  // namespace millrace::runtime

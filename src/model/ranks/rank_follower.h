@@ -8,6 +8,7 @@
 #include "backend/backend.h"
 #include "comm/communicator.h"
 #include "kv/kv_store.h"
+#include "model/ranks/rank_adapters.h"
 #include "model/ranks/rank_commands.h"
 #include "model/transformer.h"
 
@@ -16,9 +17,10 @@ namespace millrace::model {
 // One of the ranks behind rank 0: does with its part of the model what the commands say. One thread.
 class RankFollower {
  public:
-  // All must outlive it.
-  RankFollower(comm::Communicator& communicator, backend::Backend& backend, Transformer& model)
-      : communicator_(communicator), backend_(backend), model_(model) {}
+  // All must outlive it. Without `read` it takes no adapters.
+  RankFollower(comm::Communicator& communicator, backend::Backend& backend, Transformer& model,
+               FollowedAdapters::Read read = {})
+      : communicator_(communicator), backend_(backend), model_(model), adapters_(std::move(read)) {}
 
   // Follows until rank 0 says that it is over. Throws LoadError: kUnavailable where another rank has ended, kBadFile
   // for a command that cannot be, kResourceExhausted where memory for a step is lacking.
@@ -40,6 +42,8 @@ class RankFollower {
   void follow(const RankStatistics& statistics);
   void follow(const RankInt8x2& int8x2) { model_.set_int8x2(int8x2.weights); }
   void follow(const RankEnd&) { ended_ = true; }
+  void follow(const RankAdapter& adapter) { adapters_.read(adapter, communicator_, backend_); }
+  void follow(const RankAdapterEnd& adapter) { adapters_.end(adapter); }
   Store& store_of(std::uint32_t number);
   kv::KvStore& pages_of(const RankPage& page);
 
@@ -47,6 +51,7 @@ class RankFollower {
   backend::Backend& backend_;
   Transformer& model_;
   std::map<std::uint32_t, Store> stores_;
+  FollowedAdapters adapters_;
   bool ended_ = false;
 };
 

@@ -84,6 +84,7 @@ bool RankLeader::try_gather(std::span<const std::size_t> sizes, std::span<const 
 
 void RankLeader::restore() {
   lost_.reset();
+  adapters_.clear();  // what steps still name they get again
   for (const auto& [number, store] : stores_) {
     send(store.command);
     for (const StoreBytes& of_rank : gather_of_ranks(backend_, store.made)) {
@@ -105,7 +106,20 @@ void RankLeader::set_int8x2(std::vector<std::string> weights) {
   int8x2_ = std::move(weights);
 }
 
+void RankLeader::share(const Adapter& adapter) {
+  const auto send_one = [this](const RankCommand& command) { send(command); };
+  adapters_.end_gone(send_one);
+  if (adapters_.has(adapter)) return;
+  try {
+    adapters_.share(adapter, *communicator_, backend_, send_one);
+  } catch (const LoadError& failure) {
+    if (failure.error().code == ErrorCode::kUnavailable) lost_ = failure.error();
+    throw;
+  }
+}
+
 void RankLeader::step(const BatchInput& input, std::uint32_t store) {
+  for (const AdapterRange& range : input.adapters) share(*range.adapter);
   RankStep step{.store = store,
                 .tokens = input.tokens,
                 .sequences = {},
@@ -115,7 +129,11 @@ void RankLeader::step(const BatchInput& input, std::uint32_t store) {
                 .scored_rows = input.scored_rows,
                 .hidden_rows = input.hidden_rows,
                 .layers = input.layers,
-                .has_windows = !input.window_pages.empty()};
+                .has_windows = !input.window_pages.empty(),
+                .adapters = {}};
+  for (const AdapterRange& range : input.adapters) {
+    step.adapters.push_back({range.adapter->id(), range.first_row, range.n_rows, range.scale});
+  }
   for (std::size_t i = 0; i < input.sequences.size(); ++i) {
     const backend::SequenceRows& rows = input.sequences[i];
     const auto window = step.has_windows ? input.window_pages[i] : std::span<const std::int32_t>();

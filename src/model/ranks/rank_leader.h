@@ -12,6 +12,7 @@
 #include "comm/communicator.h"
 #include "kv/page_ranks.h"
 #include "model/batch_input.h"
+#include "model/ranks/rank_adapters.h"
 #include "model/ranks/rank_commands.h"
 
 namespace millrace::model {
@@ -40,6 +41,9 @@ class RankLeader {
   // The others have been started anew: they get the stores that there are, empty, and what else they had been told. In
   // place of an error that send() threw or try_send() kept. Throws LoadError.
   void restore();
+  // The others get the adapter, if they have it not; waits for all. Steps do so for adapters that they find. Throws
+  // LoadError as AnnouncedAdapters::share() too, after which the others go on.
+  void share(const Adapter& adapter);
   // A step over the store of that number.
   void step(const BatchInput& input, std::uint32_t store);
 
@@ -62,6 +66,7 @@ class RankLeader {
   std::map<std::uint32_t, KeptStore> stores_;
   std::uint32_t next_store_ = 0;
   std::vector<std::string> int8x2_;
+  AnnouncedAdapters adapters_;
   std::optional<Error> lost_;  // why ranks are of no more use
 };
 
