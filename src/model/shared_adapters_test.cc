@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <fstream>
 #include <mutex>
+#include <thread>
 
 #include "model/adapters/load_adapter.h"
 #include "model/testing/changed_model.h"
@@ -195,6 +197,10 @@ struct Followed {
       return adapter;
     };
   }
+  std::size_t reads() {
+    const std::lock_guard lock(mutex);
+    return adapters.size();
+  }
   std::int64_t living() {
     const std::lock_guard lock(mutex);
     return std::ranges::count_if(adapters, [](const auto& one) { return !one.expired(); });
@@ -216,9 +222,43 @@ TEST_F(SharedRandomAdapter, IsReadOnceByAllAndLeavesMemoryEverywhere) {
         const auto second = load_for(runner, kGoldens / "adapters/llama_dora", {});
         adapted(runner, second.get(), tokens);
         EXPECT_EQ(followed.living(), 2);
-        EXPECT_EQ(followed.adapters.size(), 4u);
+        EXPECT_EQ(followed.reads(), 4u);
       },
       followed.reader());
+}
+
+// Files that change in between are read again.
+TEST_F(SharedRandomAdapter, IsReadAheadWhileRankZeroReads) {
+  const std::string base = kGoldens / "tiny/llama", path = temporary("ahead");
+  const std::vector<std::int32_t> tokens = random_tokens(12, 1);
+  const auto use = [&](const char* golden) {
+    fs::remove_all(path);
+    fs::copy(kGoldens / "adapters" / golden, path);
+  };
+  use("llama_all");
+  TestRunner alone(base, {.max_length = 64});
+  const AdapterLogits expected = adapted(alone, load_for(alone, path, {}).get(), tokens);
+  Followed followed;
+  run_shared(
+      base, {.max_length = 64}, {.shares = equal_shares(3)},
+      [&](TestRunner& runner) {
+        std::size_t reads = 0;
+        for (const char* meanwhile : {"llama_all", "llama_dora", "llama_one_layer"}) {
+          const bool changed = meanwhile != std::string("llama_all");
+          const auto adapter = load_for(runner, path, {});
+          use(meanwhile);
+          adapted(runner, nullptr, tokens);  // steps of others
+          reads += 2;
+          const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+          while (followed.reads() < reads && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+          use("llama_all");
+          EXPECT_TRUE(same_bits(adapted(runner, adapter.get(), tokens), expected));
+          reads += changed ? 2 : 0;
+          EXPECT_EQ(followed.reads(), reads);
+        }
+      },
+      followed.reader());
+  fs::remove_all(path);
 }
 
 // A step that names it fails; others go on, and have their bits.

@@ -339,16 +339,14 @@ AdapterReading::ChangedRows AdapterReading::changed_rows(const backend::Linear& 
   std::ranges::sort(order, {}, [&](std::size_t i) { return indices[i]; });
   ChangedRows changed;
   std::vector<float> own(static_cast<std::size_t>(linear.k())), ids;
-  std::int64_t last = -1;
   kept.note(fmt::format("{} rows", module));
   for (const std::size_t i : order) {
-    if (indices[i] >= spec_.vocab_size || indices[i] == last) {
+    if (indices[i] >= spec_.vocab_size || (!ids.empty() && ids.back() == static_cast<float>(indices[i]))) {
       throw_load_error(ErrorCode::kBadFile, "trainable_token_indices",
                        "{}: trainable_token_indices has {} twice, or beyond the vocabulary of {}", files_.path,
                        indices[i], spec_.vocab_size);
     }
-    last = indices[i];
-    ids.push_back(static_cast<float>(last));
+    ids.push_back(static_cast<float>(indices[i]));  // numbers of tokens, all of which f32 holds
     const std::vector<float> values = backend::source_row(rows, static_cast<std::int64_t>(i));
     kept.note(in_file, values);
     if (indices[i] < vocabulary_.first || indices[i] >= vocabulary_.last) continue;

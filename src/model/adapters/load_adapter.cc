@@ -9,6 +9,7 @@
 #include "model/adapters/adapter_reading.h"
 #include "model/adapters/adapter_spec.h"
 #include "model/adapters/open_adapter.h"
+#include "model/ranks/rank_leader.h"
 #include "model/weight_loader.h"
 
 namespace millrace::model {
@@ -62,6 +63,7 @@ void read_layers(const LayerStack& layers, const ModelSpec& spec, AdapterReading
 
 std::shared_ptr<const Adapter> AdapterLoader::load(Env& env, const std::string& path,
                                                    const AdapterOptions& options) const {
+  if (RankLeader* leader = model_.leader(); leader != nullptr) leader->foresee(path, options);
   return load(open(env, path), options);
 }
 

@@ -8,10 +8,13 @@
 #include <utility>
 #include <vector>
 
+#include "base/log.h"
 #include "model/ranks/rank_gather.h"
 
 namespace millrace::model {
 namespace {
+
+constexpr std::size_t kMostAhead = 2;  // adapters that nobody has asked for yet
 
 // What came of a rank's reading.
 struct AdapterState {
@@ -37,6 +40,11 @@ std::vector<AdapterState> meet_readers(const AdapterState& own, std::size_t byte
 void AnnouncedAdapters::share(const Adapter& adapter, comm::Communicator& communicator, backend::Backend& backend,
                               const Send& send) {
   const AdapterOrigin& origin = adapter.origin();
+  {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(foreseen_, [&](const RankAdapterAhead& ahead) { return ahead.path == origin.path; });
+  }
+  send_news(send);  // what is gone makes room
   send(RankAdapter{.adapter = adapter.id(),
                    .path = origin.path,
                    .key = adapter.key(),
@@ -54,7 +62,25 @@ void AnnouncedAdapters::share(const Adapter& adapter, comm::Communicator& commun
                    origin.path, failed - all.begin(), failed->error);
 }
 
-void AnnouncedAdapters::end_gone(const Send& send) {
+void AnnouncedAdapters::foresee(const std::string& path, const AdapterOptions& options) {
+  const std::lock_guard lock(mutex_);
+  if (foreseen_.size() == kMostAhead) foreseen_.erase(foreseen_.begin());
+  foreseen_.push_back({.path = path, .type = options.type, .max_rank = options.max_rank});
+}
+
+void AnnouncedAdapters::clear() {
+  known_.clear();
+  const std::lock_guard lock(mutex_);
+  foreseen_.clear();
+}
+
+void AnnouncedAdapters::send_news(const Send& send) {
+  std::vector<RankAdapterAhead> foreseen;
+  {
+    const std::lock_guard lock(mutex_);
+    foreseen.swap(foreseen_);
+  }
+  for (const RankAdapterAhead& ahead : foreseen) send(ahead);
   for (auto at = known_.begin(); at != known_.end();) {
     if (!at->second.expired()) {
       ++at;
@@ -65,14 +91,39 @@ void AnnouncedAdapters::end_gone(const Send& send) {
   }
 }
 
+void FollowedAdapters::read_ahead(const RankAdapterAhead& command) {
+  if (!read_) return;
+  while (ahead_.size() >= kMostAhead) ahead_.pop_front();
+  ahead_.push_back({command, std::async(std::launch::async, [this, command] {
+                      return read_(command.path, {.type = command.type, .max_rank = command.max_rank});
+                    })});
+}
+
+// What was read ahead may have failed, or be of other files, where these changed meanwhile.
+std::shared_ptr<const Adapter> FollowedAdapters::find_or_read(const RankAdapter& command) {
+  if (!read_) throw_load_error(ErrorCode::kUnsupported, "", "nothing reads adapters there");
+  const auto found = std::ranges::find_if(ahead_, [&](const Ahead& ahead) {
+    return ahead.of.path == command.path && ahead.of.type == command.type && ahead.of.max_rank == command.max_rank;
+  });
+  if (found != ahead_.end()) {
+    Ahead ahead = std::move(*found);
+    ahead_.erase(found);
+    try {
+      if (auto adapter = ahead.adapter.get(); adapter->key() == command.key) return adapter;
+    } catch (const std::exception& failure) {
+      log::debug("{}: {}", command.path, failure.what());
+    }
+  }
+  return read_(command.path, {.type = command.type, .max_rank = command.max_rank});
+}
+
 void FollowedAdapters::read(const RankAdapter& command, comm::Communicator& communicator, backend::Backend& backend) {
   AdapterState state;
   const auto fail = [&](std::string_view why) {
     std::copy_n(why.begin(), std::min(why.size(), std::size(state.error) - 1), state.error);
   };
   try {
-    if (!read_) throw_load_error(ErrorCode::kUnsupported, "", "nothing reads adapters there");
-    auto adapter = read_(command.path, {.type = command.type, .max_rank = command.max_rank});
+    auto adapter = find_or_read(command);
     if (adapter->key() == command.key) {
       adapters_.emplace(command.adapter, std::move(adapter));
       state.is_read = 1;

@@ -1,10 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
+#include <future>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <vector>
 
 #include "backend/backend.h"
 #include "comm/communicator.h"
@@ -14,7 +18,7 @@
 namespace millrace::model {
 
 // The adapters that the ranks behind rank 0 have, each its part of them, which each reads from the files: as rank 0
-// knows them. One thread.
+// knows them. One thread, but for foresee().
 class AnnouncedAdapters {
  public:
   using Send = std::function<void(const RankCommand&)>;
@@ -23,24 +27,31 @@ class AnnouncedAdapters {
   // Makes all ranks read the adapter, and waits for them. Throws LoadError: kInvalidArgument naming lora_name, the
   // adapter's path, a rank and why that has it not; then none has it. What communicator and `send` throw.
   void share(const Adapter& adapter, comm::Communicator& communicator, backend::Backend& backend, const Send& send);
-  // Tells them which adapters are gone here.
-  void end_gone(const Send& send);
+  // Rank 0 begins to read an adapter that will be shared. Any thread. The last two count.
+  void foresee(const std::string& path, const AdapterOptions& options);
+  // Tells them which adapters are gone here, and which ones to read ahead.
+  void send_news(const Send& send);
   // They have been started anew.
-  void clear() noexcept { known_.clear(); }
+  void clear();
 
  private:
   std::map<std::uint64_t, std::weak_ptr<const void>> known_;
+  std::mutex mutex_;  // guards `foreseen_`
+  std::vector<RankAdapterAhead> foreseen_;
 };
 
 // The same as one of them knows them. One thread.
 class FollowedAdapters {
  public:
-  // Reads the adapter of a path for the part of the model that is here. Throws LoadError.
+  // Reads the adapter of a path for the part of the model that is here. Throws LoadError. Also on threads of its own,
+  // while the model runs.
   using Read = std::function<std::shared_ptr<const Adapter>(const std::string& path, const AdapterOptions& options)>;
 
   explicit FollowedAdapters(Read read) : read_(std::move(read)) {}
   // Reads it, and says to all what came of that. Throws what the communicator does.
   void read(const RankAdapter& command, comm::Communicator& communicator, backend::Backend& backend);
+  // Begins to read it on a thread of its own. Two that nobody asks for stay until others are read ahead.
+  void read_ahead(const RankAdapterAhead& command);
   void end(const RankAdapterEnd& command) { adapters_.erase(command.adapter); }
   // Null: there is none of that number.
   const Adapter* find(std::uint64_t number) const {
@@ -49,8 +60,15 @@ class FollowedAdapters {
   }
 
  private:
+  struct Ahead {
+    RankAdapterAhead of;
+    std::future<std::shared_ptr<const Adapter>> adapter;
+  };
+  std::shared_ptr<const Adapter> find_or_read(const RankAdapter& command);
+
   Read read_;
   std::map<std::uint64_t, std::shared_ptr<const Adapter>> adapters_;
+  std::deque<Ahead> ahead_;  // their threads end before what is above
 };
 
 }  // namespace millrace::model

@@ -47,6 +47,11 @@ struct RankAdapter {
 struct RankAdapterEnd {
   std::uint64_t adapter = 0;
 };
+struct RankAdapterAhead {  // a RankAdapter of these files is likely to come
+  std::string path;
+  AdapterType type = AdapterType::kAuto;
+  std::int64_t max_rank = 0;
+};
 
 // A store of that number, which no other one has.
 struct RankStore {
@@ -90,7 +95,7 @@ struct RankInt8x2 {
 struct RankEnd {};  // there is nothing more to do
 
 using RankCommand = std::variant<RankStep, RankStore, RankStoreEnd, RankPageCopy, RankPageRead, RankPageWrite,
-                                 RankStatistics, RankInt8x2, RankEnd, RankAdapter, RankAdapterEnd>;
+                                 RankStatistics, RankInt8x2, RankEnd, RankAdapter, RankAdapterEnd, RankAdapterAhead>;
 
 template <typename Archive>
 void visit_fields(Archive& archive, RankStep::Sequence& s) {
@@ -112,6 +117,10 @@ void visit_fields(Archive& archive, RankAdapter& a) {
 template <typename Archive>
 void visit_fields(Archive& archive, RankAdapterEnd& a) {
   archive(a.adapter);
+}
+template <typename Archive>
+void visit_fields(Archive& archive, RankAdapterAhead& a) {
+  archive(a.path, a.type, a.max_rank);
 }
 template <typename Archive>
 void visit_fields(Archive& archive, RankStore::Exception& e) {

@@ -44,6 +44,7 @@ class RankFollower {
   void follow(const RankEnd&) { ended_ = true; }
   void follow(const RankAdapter& adapter) { adapters_.read(adapter, communicator_, backend_); }
   void follow(const RankAdapterEnd& adapter) { adapters_.end(adapter); }
+  void follow(const RankAdapterAhead& adapter) { adapters_.read_ahead(adapter); }
   Store& store_of(std::uint32_t number);
   kv::KvStore& pages_of(const RankPage& page);
 

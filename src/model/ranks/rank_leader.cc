@@ -108,7 +108,6 @@ void RankLeader::set_int8x2(std::vector<std::string> weights) {
 
 void RankLeader::share(const Adapter& adapter) {
   const auto send_one = [this](const RankCommand& command) { send(command); };
-  adapters_.end_gone(send_one);
   if (adapters_.has(adapter)) return;
   try {
     adapters_.share(adapter, *communicator_, backend_, send_one);
@@ -119,6 +118,7 @@ void RankLeader::share(const Adapter& adapter) {
 }
 
 void RankLeader::step(const BatchInput& input, std::uint32_t store) {
+  adapters_.send_news([this](const RankCommand& command) { send(command); });
   for (const AdapterRange& range : input.adapters) share(*range.adapter);
   RankStep step{.store = store,
                 .tokens = input.tokens,

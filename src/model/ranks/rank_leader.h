@@ -19,7 +19,7 @@ namespace millrace::model {
 
 // Rank 0's way to the other ranks of a shared model, which follow its commands (rank_follower.h). Each function returns
 // when the command is on its way, unless it says otherwise. Throws LoadError (kUnavailable) naming a rank that has
-// ended; after that all throw. One thread.
+// ended; after that all throw. One thread, but for foresee().
 class RankLeader {
  public:
   RankLeader(std::shared_ptr<comm::Communicator> communicator, backend::Backend& backend)
@@ -44,6 +44,9 @@ class RankLeader {
   // The others get the adapter, if they have it not; waits for all. Steps do so for adapters that they find. Throws
   // LoadError as AnnouncedAdapters::share() too, after which the others go on.
   void share(const Adapter& adapter);
+  // Rank 0 begins to read such an adapter: the others begin with the next step, so that share() need not wait. Any
+  // thread; sends nothing itself.
+  void foresee(const std::string& path, const AdapterOptions& options) { adapters_.foresee(path, options); }
   // A step over the store of that number.
   void step(const BatchInput& input, std::uint32_t store);
 
