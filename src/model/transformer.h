@@ -124,7 +124,7 @@ class Transformer {
   void prepare_workspace(const BatchInput& input);
   void embed(const BatchInput& input);
   void exchange_embedded(std::span<const std::int32_t> tokens);
-  // Those rows of the vocabulary that this rank has.
+  // The rows of a matrix for the vocabulary that this rank has.
   backend::WeightSource of_rank(backend::WeightSource vocabulary) const;
   void feed(const BatchInput& input);
 

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <exception>
 #include <iterator>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -94,9 +95,14 @@ void AnnouncedAdapters::send_news(const Send& send) {
 void FollowedAdapters::read_ahead(const RankAdapterAhead& command) {
   if (!read_) return;
   while (ahead_.size() >= kMostAhead) ahead_.pop_front();
-  ahead_.push_back({command, std::async(std::launch::async, [this, command] {
-                      return read_(command.path, {.type = command.type, .max_rank = command.max_rank});
-                    })});
+  const auto task = [this, command] {
+    return read_(command.path, {.type = command.type, .max_rank = command.max_rank});
+  };
+  try {
+    ahead_.push_back({command, std::async(std::launch::async, task)});
+  } catch (const std::system_error& failure) {  // no thread is to be had
+    log::debug("{}: {}", command.path, failure.what());
+  }
 }
 
 // What was read ahead may have failed, or be of other files, where these changed meanwhile.

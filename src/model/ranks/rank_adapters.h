@@ -29,9 +29,9 @@ class AnnouncedAdapters {
   void share(const Adapter& adapter, comm::Communicator& communicator, backend::Backend& backend, const Send& send);
   // Rank 0 begins to read an adapter that will be shared. Any thread. The last two count.
   void foresee(const std::string& path, const AdapterOptions& options);
-  // Tells them which adapters are gone here, and which ones to read ahead.
+  // Tells the other ranks which adapters are gone here, and which ones to read ahead.
   void send_news(const Send& send);
-  // They have been started anew.
+  // The other ranks have been started anew, and have nothing.
   void clear();
 
  private:
@@ -50,7 +50,7 @@ class FollowedAdapters {
   explicit FollowedAdapters(Read read) : read_(std::move(read)) {}
   // Reads it, and says to all what came of that. Throws what the communicator does.
   void read(const RankAdapter& command, comm::Communicator& communicator, backend::Backend& backend);
-  // Begins to read it on a thread of its own. Two that nobody asks for stay until others are read ahead.
+  // Begins to read it on a thread of its own. Two that no RankAdapter comes for stay until others are read ahead.
   void read_ahead(const RankAdapterAhead& command);
   void end(const RankAdapterEnd& command) { adapters_.erase(command.adapter); }
   // Null: there is none of that number.
