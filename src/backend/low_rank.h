@@ -37,7 +37,8 @@ struct LowRankSource {
   std::vector<Expand> expands;
 };
 
-// What one adapter adds to the rows of a Linear that gather() reads: row i gets s (B a[i] + d[number of i in ids]).
+// What one adapter adds to the rows of a Linear that gather() reads, numbered as in the Linear: row i gets s (B a[i] +
+// d[number of i in ids]).
 struct RowDeltaSource {
   const Linear* base = nullptr;
   WeightSource a = {};                 // [n of the base, rank], of an even rank, as f32 or bf16; no rows: none

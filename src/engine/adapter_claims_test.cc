@@ -9,7 +9,7 @@ namespace {
 
 class AdapterClaimsTest : public EngineTest {
  protected:
-  AdapterClaimsTest() : EngineTest(kModel, backend::make_test_backend(2)) {}
+  AdapterClaimsTest() : EngineTest(kModel) {}
   // A store of "a", "b" and "c", which reads when the test says so and has one in memory at once.
   void SetUp() override {
     EngineTest::SetUp();

@@ -1,6 +1,7 @@
 #include "engine/adapter_seats.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "engine/used_adapters.h"
@@ -50,6 +51,22 @@ bool AdapterSeats::seat(ActiveSequence& sequence, bool ask, std::vector<Output>&
   sequence.adapters_missing = false;
   state_.set_adapters(sequence, flight.request, nullptr);
   return true;
+}
+
+void AdapterSeats::share_again(std::vector<Output>& outputs) {
+  std::set<RequestId> requests;
+  for (const auto list : {state_.scheduler.running(), state_.scheduler.waiting()}) {
+    for (const sched::Sequence* s : list) requests.insert(static_cast<const ActiveSequence*>(s)->request);
+  }
+  for (const RequestId id : requests) {
+    for (const AdapterUse& use : std::vector(state_.requests.at(id).request.adapters)) {
+      if (use.adapter == nullptr) continue;
+      if (const auto shared = state_.executor->share(*use.adapter); !shared) {
+        endings_.end_request(id, FinishReason::kError, outputs, &shared.error());
+        break;
+      }
+    }
+  }
 }
 
 }  // namespace millrace::engine

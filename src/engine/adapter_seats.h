@@ -19,6 +19,9 @@ class AdapterSeats {
   // Before a step is planned. Ends those whose adapters cannot be had, with the error of the claim. Sets
   // state.adapters_missing.
   void take(const sched::PolicyView& view, std::vector<Output>& outputs);
+  // After Executor::recover(), between steps: has the executor share the adapters of all requests that have theirs.
+  // Ends those whose adapters cannot be had any more, with the error of Executor::share().
+  void share_again(std::vector<Output>& outputs);
 
  private:
   bool seat(ActiveSequence& sequence, bool ask, std::vector<Output>& outputs);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/memory_env.h"
+#include "engine/forwarding_executor.h"
 #include "engine/testing/engine_fixture.h"
 #include "engine/testing/made_adapters.h"
 
@@ -11,7 +12,7 @@ namespace {
 
 class AdaptersTest : public EngineTest {
  protected:
-  AdaptersTest() : EngineTest(kModel, backend::make_test_backend(2)) {}
+  AdaptersTest() : EngineTest(kModel) {}
   std::shared_ptr<const model::Adapter> made(unsigned seed) { return made_adapter(transformer_, *backend_, seed); }
   std::vector<AdapterUse> uses(const std::shared_ptr<const model::Adapter>& adapter, float scale = 1.0f) {
     if (adapters_->of_id(adapter->id()) == nullptr) adapters_->put(adapter->key(), "", adapter);
@@ -286,6 +287,59 @@ TEST_F(ActivatedAdaptersTest, FindOnDiskWhatIsTheirsAndTheBases) {
   const Request base = invoked({}, 300, {200}), another = invoked(uses(activated(4)), 300, {200});
   expect(another, 192, alone(another));
   expect(base, 192, alone(base));
+}
+
+// Fails in one step, and shares no adapter while it is told not to.
+class UnsharingExecutor final : public ForwardingExecutor {
+ public:
+  using ForwardingExecutor::ForwardingExecutor;
+  Result<void> share(const model::Adapter& adapter) override {
+    if (shares) return ForwardingExecutor::share(adapter);
+    return make_error(ErrorCode::kUnavailable, "lora_name", "rank 1 cannot read it");
+  }
+  Result<StepResult> wait() override {
+    auto result = ForwardingExecutor::wait();
+    if (!std::exchange(fails, false)) return result;
+    return make_error(ErrorCode::kUnavailable, "rank", "rank 1 has ended");
+  }
+  Result<void> recover() override { return {}; }
+
+  bool shares = true, fails = false;
+};
+
+TEST_F(AdaptersTest, ThatCannotBeSharedEndTheirRequestsAlone) {
+  const auto adapter = made(1);
+  const auto expected = answer(*make(), with({})).tokens, adapted = answer(*make(), with(uses(adapter))).tokens;
+  auto local = LocalExecutor::create(transformer_, *backend_, {}, 4096).or_throw();
+  local->set_adapters(adapters_);
+  auto made_executor = std::make_unique<UnsharingExecutor>(std::move(local));
+  UnsharingExecutor& executor = *made_executor;
+  const auto engine = Engine::create(std::move(made_executor), tokenizer_, Env::system(), {}, nullptr).or_throw();
+  Request several = with(uses(adapter));
+  several.n = 2;
+  const RequestId plain = engine->submit(with({})).or_throw(), ended = engine->submit(several).or_throw();
+  std::map<std::pair<RequestId, int>, std::vector<std::int32_t>> tokens;
+  int errors = 0;
+  for (int step = 0; !engine->idle(); ++step) {
+    executor.shares = step < 5;
+    executor.fails = step == 5;
+    for (const Output& output : engine->step()) {
+      if (output.token) tokens[{output.request, output.choice}].push_back(*output.token);
+      if (!output.error) continue;
+      ++errors;
+      EXPECT_EQ(output.request, ended);
+      EXPECT_EQ(output.error->message, "rank 1 cannot read it");
+    }
+  }
+  EXPECT_EQ(errors, 2);
+  EXPECT_EQ((tokens[{plain, 0}]), expected);
+  EXPECT_LT((tokens[{ended, 0}].size()), adapted.size());
+  const auto refused = engine->submit(with(uses(adapter)));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().param, "lora_name");
+  executor.shares = true;
+  EXPECT_EQ(answer(*engine, with(uses(adapter))).tokens, adapted);
+  engine->check_integrity();
 }
 
 TEST_F(AdaptersTest, ThatCannotGoTogetherAreRejected) {

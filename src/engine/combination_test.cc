@@ -101,7 +101,7 @@ class CombinationTest : public EngineTest {
   // What number `i` of the requests that run together goes through, by the name in kAdapters: all the same, or one,
   // two, none by turns.
   std::vector<AdapterUse> adapters_of(const std::string& kind, std::size_t i) {
-    if (kind == kAdapters[0] || transformer_.is_shared()) return {};  // ranks have no adapters
+    if (kind == kAdapters[0]) return {};
     if (first_ == nullptr) {
       first_ = made_adapter(transformer_, *backend_, 1, 4);
       second_ = made_adapter(transformer_, *backend_, 2, 8);

@@ -37,6 +37,10 @@ class Executor {
   // The adapter that steps find for a request: its own, or another one of the same key. Null: it has none.
   virtual std::shared_ptr<const model::Adapter> adapter(const AdapterUse&) const { return nullptr; }
 
+  // Brings an adapter that steps will name to wherever the model has parts; may wait for files. Not during wait().
+  // kUnavailable naming lora_name where it cannot be had there, and steps must not name it.
+  virtual Result<void> share(const model::Adapter&) { return {}; }
+
   // A claim on the adapters with those keys, for a request that waits. Null: it has not all of them, or they are there
   // for good.
   virtual std::unique_ptr<model::AdapterClaim> claim(const std::vector<AdapterUse>&) const { return nullptr; }

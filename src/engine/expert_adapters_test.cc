@@ -12,7 +12,7 @@ const std::string kGoldenFolder = std::string(MILLRACE_TEST_DATA) + "/../golden/
 
 class ExpertAdaptersInEngine : public EngineTest {
  protected:
-  ExpertAdaptersInEngine() : EngineTest(kGoldenFolder + "families/qwen3_moe", backend::make_test_backend(2)) {
+  ExpertAdaptersInEngine() : EngineTest(kGoldenFolder + "families/qwen3_moe") {
     const model::AdapterLoader loader(*checkpoint_, transformer_, *backend_);
     for (const char* name : {"qwen3_moe_experts", "qwen3_moe_apart"}) {
       loaded_.push_back(loader.load(Env::system(), kGoldenFolder + "adapters/" + name, {}));

@@ -24,6 +24,7 @@ class ForwardingExecutor : public Executor {
   void set_drafter(std::unique_ptr<draft::Drafter> drafter) override { inner_->set_drafter(std::move(drafter)); }
   draft::Drafter* drafter() noexcept override { return inner_->drafter(); }
   std::shared_ptr<const model::Adapter> adapter(const AdapterUse& use) const override { return inner_->adapter(use); }
+  Result<void> share(const model::Adapter& adapter) override { return inner_->share(adapter); }
   std::unique_ptr<model::AdapterClaim> claim(const std::vector<AdapterUse>& adapters) const override {
     return inner_->claim(adapters);
   }

@@ -5,6 +5,7 @@
 
 #include "engine/used_adapters.h"
 #include "kv/paged_cache.h"
+#include "model/ranks/rank_leader.h"
 
 namespace millrace::engine {
 
@@ -128,6 +129,21 @@ std::shared_ptr<const model::Adapter> LocalExecutor::adapter(const AdapterUse& u
   if (adapters_ == nullptr) return nullptr;
   const bool known = use.adapter != nullptr && adapters_->of_id(use.adapter->id()) != nullptr;
   return known ? use.adapter : adapters_->of_key(use.key);
+}
+
+// A rank that has ended is nothing that is the adapter's: the next step fails, and then it is shared again.
+Result<void> LocalExecutor::share(const model::Adapter& adapter) {
+  model::RankLeader* leader = model_.leader();
+  if (leader == nullptr || !leader->intact()) return {};
+  try {
+    leader->share(adapter);
+    return {};
+  } catch (const LoadError& failure) {
+    if (!leader->intact()) return {};
+    Error error = failure.error();
+    error.code = ErrorCode::kUnavailable;
+    return error;
+  }
 }
 
 // Rows of neighbours with the same adapter are one range.

@@ -38,6 +38,7 @@ class LocalExecutor final : public Executor {
     store_of_adapters_ = std::move(store);
   }
   std::shared_ptr<const model::Adapter> adapter(const AdapterUse& use) const override;
+  Result<void> share(const model::Adapter& adapter) override;
   std::unique_ptr<model::AdapterClaim> claim(const std::vector<AdapterUse>& adapters) const override;
 
   // The memory behind the pages, which has a thread of its own where it is asked to follow their use.

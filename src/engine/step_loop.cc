@@ -196,6 +196,7 @@ void StepLoop::lose(LaunchedStep step, const Result<StepResult>& result, std::ve
     for (LaunchedStep& each : lost) commit(std::move(each), result, outputs);
   }
   forget_pages();
+  seats_.share_again(outputs);
 }
 
 bool StepLoop::recover(std::deque<LaunchedStep>& lost, const Error& error, std::vector<Output>& outputs) {

@@ -20,12 +20,13 @@ std::unique_ptr<model::AdapterClaim> claim_adapters(const std::shared_ptr<model:
   return std::make_unique<model::AdapterClaim>(store, std::move(wanted));
 }
 
-Result<void> find_adapters(std::vector<AdapterUse>& adapters, const Executor& executor) {
+Result<void> find_adapters(std::vector<AdapterUse>& adapters, Executor& executor) {
   for (AdapterUse& use : adapters) {
     use.adapter = executor.adapter(use);
     if (use.adapter == nullptr) {
       return make_error(ErrorCode::kNotFound, "lora", "no adapter here has the content {}", use.key);
     }
+    if (auto shared = executor.share(*use.adapter); !shared) return shared;
   }
   return {};
 }

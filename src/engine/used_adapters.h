@@ -21,8 +21,9 @@ struct UsedAdapter {
 std::unique_ptr<model::AdapterClaim> claim_adapters(const std::shared_ptr<model::AdapterStore>& store,
                                                     const std::vector<AdapterUse>& adapters);
 
-// Finds the adapters of a request that came by their keys alone. kNotFound naming lora.
-Result<void> find_adapters(std::vector<AdapterUse>& adapters, const Executor& executor);
+// Finds the adapters of a request that came by their keys alone, and has the executor share all. kNotFound naming lora,
+// or the error of Executor::share().
+Result<void> find_adapters(std::vector<AdapterUse>& adapters, Executor& executor);
 
 // Picks those of the found adapters that a request with this prompt uses, in their order. An activated adapter begins
 // where its invocation tokens begin in the prompt for the last time, and is not used where they do not occur: PEFT's

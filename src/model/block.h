@@ -126,14 +126,6 @@ enum class RowAxis {
   kVocabulary
 };
 
-// The rows [first, last) of a weight, in the order in which loading puts them.
-struct RowRange {
-  std::int64_t first = 0, last = 0;
-
-  std::int64_t size() const noexcept { return last - first; }
-  bool operator==(const RowRange&) const = default;
-};
-
 // Whether a file has a bias beside a weight.
 enum class BiasRule { kNone, kIfPresent, kRequired };
 

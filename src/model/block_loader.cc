@@ -61,7 +61,8 @@ Product BlockLoader::place(std::span<const BlockWeight> stacked) {
   product.place = products_++;
   for (const BlockWeight& weight : stacked) {
     product.roles.push_back(weight.role);
-    product.rows.push_back(rows(weight).size());
+    product.rows.push_back(weight.rows + weight.zero_rows);
+    product.ranges.push_back(rows(weight));
   }
   return product;
 }

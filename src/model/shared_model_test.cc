@@ -10,11 +10,10 @@
 
 #include "backend/cpu/kv_encoding.h"
 #include "base/cpu.h"
-#include "comm/testing/rank_threads.h"
 #include "model/testing/golden_logits.h"
 #include "model/testing/random_tokens.h"
 #include "model/testing/runner.h"
-#include "model/testing/test_ranks.h"
+#include "model/testing/shared_runner.h"
 
 namespace millrace::model {
 namespace {
@@ -24,56 +23,6 @@ using Steps = std::vector<std::vector<TestRunner::Chunk>>;
 using Logits = std::vector<std::vector<float>>;
 
 const std::string kGoldens = std::string(MILLRACE_TEST_DATA) + "/../golden/";
-
-struct Ranks {
-  std::vector<double> shares;  // of the ranks of a stage
-  int stages = 1;
-  std::vector<std::string> isas = {};  // of each; empty: the best
-  std::vector<int> threads = {};       // of each; empty: 1
-};
-
-using Wrap = std::function<std::shared_ptr<comm::Communicator>(std::shared_ptr<comm::Communicator>)>;
-
-// Calls body(runner) as rank 0, while the others follow.
-template <typename Body>
-void run_shared(const std::string& path, TestRunner::Options options, const Ranks& ranks, const Body& body,
-                const Wrap& wrap = {}) {
-  const auto checkpoint = checkpoint::open_checkpoint(Env::system(), path).or_throw();
-  options.shards =
-      std::make_shared<Shards>(Shards::make(make_spec(*checkpoint).or_throw(), ranks.shares, ranks.stages).or_throw());
-  const comm::ShmSegment::Sizes sizes{
-      .stage_ranks = static_cast<int>(ranks.shares.size()), .stages = ranks.stages, .memory = 1 << 18};
-  comm::run_ranks(sizes, [&](std::shared_ptr<comm::Communicator> group) {
-    TestRunner::Options own = options;
-    const auto rank = static_cast<std::size_t>(group->rank());
-    own.group = std::move(group);
-    if (wrap) own.group = wrap(std::move(own.group));
-    own.threads = ranks.threads.empty() ? 1 : ranks.threads[rank];
-    own.isa = ranks.isas.empty() ? "" : ranks.isas[rank];
-    if (rank == 0) {
-      TestRunner runner(path, own);
-      body(runner);
-    } else {
-      try {
-        follow_rank(path, own.group, {.precision = own.precision, .max_length = own.max_length, .shards = own.shards},
-                    own.threads, own.isa);
-      } catch (const LoadError& failure) {  // which rank 0 says if nobody meant it
-        EXPECT_TRUE(wrap) << failure.what();
-      }
-    }
-  });
-}
-
-// As many ranks as the model allows, up to 4.
-int max_ranks(const std::string& path) {
-  const auto checkpoint = checkpoint::open_checkpoint(Env::system(), path).or_throw();
-  const ModelSpec spec = make_spec(*checkpoint).or_throw();
-  std::size_t ranks = 1;
-  while (ranks < 4 && Shards::make(spec, std::vector<double>(ranks + 1, 1.0))) ++ranks;
-  return static_cast<int>(ranks);
-}
-
-std::vector<double> equal_shares(int ranks) { return std::vector<double>(static_cast<std::size_t>(ranks), 1.0); }
 
 // A prompt, the beginning of another one beside a token of the first, and single tokens.
 class SharedModel : public testing::TestWithParam<fs::path> {
@@ -259,6 +208,7 @@ TEST_F(SharedModel, FindsRowsThatAreDamaged) {
             runner.transformer().abandon(failure.error());
           }
         },
+        {},
         [&](std::shared_ptr<comm::Communicator> group) {
           return std::make_shared<Damages>(std::move(group), damaged);
         });

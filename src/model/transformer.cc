@@ -393,7 +393,7 @@ void Transformer::feed(const BatchInput& input) {
 
 const backend::Linear* Transformer::outer(OuterPlace place) const noexcept {
   if (place == kEmbeddingPlace) return embedding_.get();
-  if (place == kHeadPlace) return &head();
+  if (place == kHeadPlace) return &own_head();
   return place == kProjectInPlace ? project_in_.get() : place == kProjectOutPlace ? project_out_.get() : nullptr;
 }
 

@@ -109,7 +109,9 @@ class Transformer {
 
   // Its layers, for what goes through their products.
   const LayerStack& layers() const noexcept { return *layers_; }
-  // The matrix of a place outside the layers; null if the model has none.
+  // The rows of the vocabulary that this rank has.
+  RowRange vocabulary_rows() const noexcept;
+  // The matrix of a place outside the layers, of a vocabulary those rows; null if the model has none.
   const backend::Linear* outer(OuterPlace place) const noexcept;
   backend::MatmulPrecision precision() const noexcept { return precision_; }
 
@@ -147,8 +149,7 @@ class Transformer {
   void prepare_workspace(const BatchInput& input);
   void embed(const BatchInput& input);
   void exchange_embedded(std::span<const std::int32_t> tokens);
-  // The rows of the vocabulary that this rank has, and of a matrix those.
-  RowRange vocabulary_rows() const noexcept;
+  // The rows of a matrix for the vocabulary that this rank has.
   backend::WeightSource of_rank(backend::WeightSource vocabulary) const;
   void feed(const BatchInput& input);
   void reserve_sink();

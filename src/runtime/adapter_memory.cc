@@ -31,7 +31,7 @@ std::uint64_t largest_in(const std::string& directory) {
   return largest;
 }
 
-AdapterMemory memory_of(const AdapterConfig& config, const std::vector<std::uint64_t>& sizes) {
+AdapterMemory memory_of(const AdapterConfig& config, const std::vector<std::uint64_t>& sizes, int ranks) {
   AdapterMemory memory;
   for (const std::uint64_t bytes : sizes) memory.loaded += bytes;
   memory.reserved = memory.loaded;
@@ -46,17 +46,18 @@ AdapterMemory memory_of(const AdapterConfig& config, const std::vector<std::uint
     memory.reserved = config.lora_memory;
     memory.limit = "lora-memory";
   }
+  for (std::uint64_t* bytes : {&memory.loaded, &memory.reserved}) *bytes *= static_cast<std::uint64_t>(ranks);
   return memory;
 }
 
 }  // namespace
 
-AdapterMemory adapter_memory(const AdapterConfig& config, const std::vector<model::AdapterCard>& adapters) {
+AdapterMemory adapter_memory(const AdapterConfig& config, const std::vector<model::AdapterCard>& adapters, int ranks) {
   std::vector<std::uint64_t> sizes;
   for (const model::AdapterCard& card : adapters) {
     if (card.resident) sizes.push_back(card.bytes);
   }
-  return memory_of(config, sizes);
+  return memory_of(config, sizes, ranks);
 }
 
 Result<void> check_adapter_memory(const AdapterMemory& memory, std::uint64_t others, std::uint64_t available) {
@@ -69,10 +70,10 @@ Result<void> check_adapter_memory(const AdapterMemory& memory, std::uint64_t oth
                     memory.limit, readable(memory.reserved), readable(memory.loaded), readable(left));
 }
 
-std::uint64_t expected_adapter_bytes(const AdapterConfig& config) {
+std::uint64_t expected_adapter_bytes(const AdapterConfig& config, int ranks) {
   std::vector<std::uint64_t> sizes;
   for (const NamedAdapter& adapter : config.lora) sizes.push_back(file_bytes(adapter.path));
-  return memory_of(config, sizes).reserved;
+  return memory_of(config, sizes, ranks).reserved;
 }
 
 }  // namespace millrace::runtime

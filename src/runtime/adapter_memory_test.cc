@@ -30,6 +30,8 @@ TEST(AdapterMemory, IsWhatTheLimitsAllow) {
   config.lora_memory = 64 * kMiB;
   EXPECT_EQ(adapter_memory(config, cards).reserved, 20 * kMiB) << "the smaller one of both";
   EXPECT_EQ(adapter_memory(config, {}).reserved, 64 * kMiB);
+  EXPECT_EQ(adapter_memory(config, cards, 3).reserved, 60 * kMiB) << "of all ranks";
+  EXPECT_EQ(adapter_memory(config, cards, 3).loaded, 24 * kMiB);
 }
 
 TEST(AdapterMemory, IsOfTheLargestInTheDirectory) {

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "comm/transports/shm.h"
+#include "model/adapters/load_adapter.h"
 #include "model/ranks/rank_follower.h"
 #include "runtime/loaded_model.h"
 #include "runtime/model_config_fields.h"
@@ -37,7 +38,11 @@ void follow_rank(int descriptor, int rank) {
       throw;
     }
   }();
-  model::RankFollower(*group, *loaded.backend, *loaded.transformer).run();
+  const model::AdapterLoader adapters(*loaded.checkpoint, *loaded.transformer, *loaded.backend);
+  const auto read = [&](const std::string& path, const model::AdapterOptions& options) {
+    return adapters.load(Env::system(), path, options);
+  };
+  model::RankFollower(*group, *loaded.backend, *loaded.transformer, read).run();
 }
 
 }  // namespace millrace::runtime

@@ -132,11 +132,6 @@ std::shared_ptr<model::AdapterStore> load_adapters(const LoadedModel& loaded, co
   if (config.merge) {
     throw_load_error(ErrorCode::kUnsupported, "lora-merge", "lora-merge: nothing merges adapters here");
   }
-  if (loaded.ranks != nullptr && (!config.lora.empty() || !config.lora_dir.empty())) {
-    throw_load_error(ErrorCode::kUnsupported, "tensor-parallel-size",
-                     "tensor-parallel-size is {}: adapters do not work with several ranks yet; --lora-merge does",
-                     loaded.config.ranks.tensor_parallel_size);
-  }
   model::AdapterLoader loader(*loaded.checkpoint, *loaded.transformer, *loaded.backend);
   const auto read = [&loaded, loader, config](const std::string& directory) {
     model::AdapterContent content{loader.load(Env::system(), directory, config.options())};
@@ -166,6 +161,7 @@ ServingEngine make_engine(const LoadedModel& loaded, const EngineConfig& config,
   made.executor = executor.get();
   made.adapters = load_adapters(loaded, config.adapters);
   made.executor->set_adapters(made.adapters);
+  for (const auto& named : made.adapters->set()->list()) made.executor->share(*named.adapter).or_throw();
   if (loaded.ranks != nullptr) made.executor->set_recovery([&loaded] { restart_ranks(loaded); });
   const kv::KvStore* windowed = executor->store().windowed();
   made.disk = open_disk_tier(loaded, config, *executor,
@@ -193,11 +189,11 @@ ServingEngine start_engine(const std::string& name, const LoadedModel& loaded, E
   }
   if (config.kv_cache_tokens == 0 && config.kv_cache_bytes == 0) config.kv_cache_bytes = kServingKvBytes;
   ServingEngine made = make_engine(loaded, config, {.turn = turn, .memory = PageMemory::kFollowsUse});
-  const AdapterMemory adapters = adapter_memory(config.adapters, made.adapters->list());
+  const AdapterMemory adapters = adapter_memory(config.adapters, made.adapters->list(), loaded.transformer->ranks());
   check_adapter_memory(adapters, made.engine->limits().kv_bytes + made.drafting.pages,
                        static_cast<std::uint64_t>(cpu_info().memory_available_bytes))
       .or_throw();
-  made.adapter_bytes = adapters.reserved;
+  made.adapter_bytes = adapters.reserved;  // of all ranks
   log_memory(name, loaded, made, adapters);
   made.engine->warm_up().or_throw();
   made.engine->idle_memory().configure(

@@ -2,10 +2,12 @@
 import concurrent.futures
 import os
 import pathlib
+import shutil
 import signal
 import time
 
 import pytest
+from adapter_files import ASK, LOAD, UNLOAD, adapted, folder, text_of, write_adapter  # adapted and folder are fixtures
 from running_server import events, read_all, request_bytes
 
 TEXT, CHAT = "/v1/completions", "/v1/chat/completions"
@@ -116,3 +118,68 @@ def test_a_rank_that_is_started_later_holds_no_connection(start):
         [rank] = others(running)
         held = {os.readlink(link) for link in pathlib.Path(f"/proc/{rank}/fd").iterdir()}
         assert not any(target.startswith("socket:") for target in held), held
+
+
+ADAPTED = [{"model": name} for name in "mabcd"] + [{"lora": [{"name": "a", "scale": 0.5}, {"name": "c", "scale": -1}]}, {"model": "group/inner", "temperature": 0.8, "seed": 3}]
+
+
+def test_adapters_give_the_texts_of_one_rank(start, folder, adapted):
+    expected = [text_of(adapted, **fields) for fields in ADAPTED]
+    assert len(set(expected)) == len(expected)
+    with start(*TWO, "--lora", f"a={folder / 'a'}", "--lora-dir", folder, "--max-loras", 3) as two:
+        assert [text_of(two, **fields) for fields in ADAPTED] == expected
+        with concurrent.futures.ThreadPoolExecutor(len(ADAPTED)) as pool:  # more than have room
+            assert list(pool.map(lambda fields: text_of(two, cache_salt="together", **fields), ADAPTED)) == expected
+        assert two.text().count("started anew") == 0
+
+
+def test_adapters_come_and_go_over_http(start, folder, adapted):
+    with start(*TWO, "--lora-dir", folder) as two:
+        def load(name, path, **more):
+            assert two.post(LOAD, {"lora_name": name, "lora_path": str(folder / path), **more}).status == 200
+        load("x", "a")
+        assert text_of(two, model="x") == text_of(adapted, model="a")
+        load("x", "b", load_inplace=True)
+        assert text_of(two, model="x") == text_of(adapted, model="b")
+        assert two.post(UNLOAD, {"lora_name": "x"}).status == 200
+        assert two.post(TEXT, ASK | {"model": "x"}).status == 404
+        assert text_of(two, model="m") == text_of(adapted, model="m")
+
+
+def streamed(server, body):
+    """The text, and the errors."""
+    pieces = [data for _, data in events(server.call("POST", TEXT, body | {"stream": True}).body)]
+    assert pieces.pop() == "[DONE]"
+    errors = [piece["error"] for piece in pieces if "error" in piece]
+    return "".join(piece["choices"][0]["text"] for piece in pieces if "choices" in piece), errors
+
+
+def test_streams_with_adapters_go_on_when_a_rank_ends(start, folder, adapted):
+    asked = [ASK | {"model": name, "max_tokens": 150, "temperature": 0.8 * (i % 2), "seed": i} for i, name in enumerate("abmcab")]
+    expected = [text_of(adapted, **body) for body in asked]
+    with start(*TWO, "--lora-dir", folder) as two, concurrent.futures.ThreadPoolExecutor(len(asked)) as pool:
+        texts = [pool.submit(streamed, two, body) for body in asked]
+        time.sleep(0.5)
+        [rank] = others(two)
+        os.kill(rank, signal.SIGKILL)
+        assert [text.result(60) for text in texts] == [(text, []) for text in expected]
+        assert two.text().count("started anew") == 1
+
+
+def test_an_adapter_that_a_new_rank_cannot_read_ends_its_requests_alone(start, tmp_path, server):
+    write_adapter(tmp_path / "x", 1)
+    with start(*TWO, "--lora", f"x={tmp_path / 'x'}") as two, concurrent.futures.ThreadPoolExecutor(2) as pool:
+        before = text_of(two, model="x")
+        body = ASK | {"max_tokens": 200}
+        plain, ended = pool.submit(streamed, two, body | {"model": "m"}), pool.submit(streamed, two, body | {"model": "x"})
+        time.sleep(0.5)
+        shutil.move(tmp_path / "x", tmp_path / "elsewhere")
+        [rank] = others(two)
+        os.kill(rank, signal.SIGKILL)
+        assert plain.result(60) == (text_of(server, **body), [])
+        [error] = ended.result(60)[1]
+        assert "rank 1" in error["message"]
+        refused = two.post(TEXT, ASK | {"model": "x"})
+        assert refused.status == 409 and "rank 1" in refused.json()["error"]["message"], refused
+        shutil.move(tmp_path / "elsewhere", tmp_path / "x")
+        assert text_of(two, model="x") == before

@@ -58,7 +58,7 @@ void CpuBackend::gather(const Linear& weight, std::span<const std::int32_t> ids,
           for (const AdapterRows& adapter : adapters) {
             if (t < adapter.first_row || t >= adapter.first_row + adapter.n_rows) continue;
             static_cast<const PackedRowDelta*>(adapter.weights)
-                ->add(kernels_, ids[static_cast<std::size_t>(t)], adapter.scale, memory, out.row(t));
+                ->add(kernels_, static_cast<std::int32_t>(id), adapter.scale, memory, out.row(t));
           }
         }
       });

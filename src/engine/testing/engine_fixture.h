@@ -11,6 +11,7 @@
 #include "backend/testing/test_backend.h"
 #include "engine/engine.h"
 #include "engine/local_executor.h"
+#include "engine/testing/made_adapters.h"
 #include "kv/disk_tier.h"
 #include "model/make_spec.h"
 #include "model/testing/random_tokens.h"
@@ -41,9 +42,10 @@ class EngineTest : public testing::Test {
   explicit EngineTest(const std::string& model = kModel, std::unique_ptr<backend::Backend> backend = nullptr,
                       const std::function<model::ModelSpec(model::ModelSpec)>& change = std::identity())
       : checkpoint_(checkpoint::open_checkpoint(Env::system(), model).or_throw()),
-        ranks_(backend != nullptr ? nullptr
-                                  : std::make_unique<model::TestRanks>(
-                                        model, longest(model::make_spec(*checkpoint_).or_throw()), change)),
+        ranks_(backend != nullptr
+                   ? nullptr
+                   : std::make_unique<model::TestRanks>(model, longest(model::make_spec(*checkpoint_).or_throw()),
+                                                        change, read_test_adapter)),
         backend_(backend != nullptr ? std::move(backend) : backend::make_test_backend(2, "", ranks_->group())),
         transformer_(*checkpoint_, change(model::make_spec(*checkpoint_).or_throw()), *backend_,
                      {.max_length = longest(model::make_spec(*checkpoint_).or_throw()),

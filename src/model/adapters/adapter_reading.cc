@@ -30,6 +30,11 @@ std::string_view name_of(AdapterType type) noexcept {
   return type == AdapterType::kF32 ? "f32" : type == AdapterType::kInt8 ? "int8" : "bf16";
 }
 
+// The values of these rows.
+std::vector<float> of_rows(const std::vector<float>& values, RowRange rows) {
+  return {values.begin() + rows.first, values.begin() + rows.last};
+}
+
 // The matrix with column order[j] as column j.
 backend::WeightSource with_columns(backend::WeightSource source, const std::vector<std::int32_t>& order) {
   if (order.empty()) return source;
@@ -101,21 +106,28 @@ std::vector<float> AdapterReading::row_vector(const std::string& name, const Par
 }
 
 // W' = m (W + scale B A), with rows of length m: arXiv:2402.09353. The factors are those of W x, B takes its own.
-void AdapterReading::apply_dora(const Part& part, const std::vector<float>& a, std::vector<float>& b, Expand& expand) {
-  const std::vector<float> magnitudes = row_vector(part.module + kMagnitude, part);
+std::vector<float> AdapterReading::apply_dora(const Part& part, const std::vector<float>& a,
+                                              const backend::WeightSource& b, Expand& expand) {
+  const std::string name = spec_.names.in_file(part.module + kMagnitude);
+  std::vector<float> magnitudes = row_vector(part.module + kMagnitude, part);
+  kept.note(name, magnitudes);
+  kept.note(b);
+  magnitudes = of_rows(magnitudes, part.own);
+  std::vector<float> made = backend::source_values(WeightLoader::with_range(b, part.own));
   const double scale = files_.config.scale(spec_.names.in_file(part.module));
   expand.factor.assign(magnitudes.size(), 1.0f);
-  const std::size_t rank = b.size() / magnitudes.size();
-  for (std::size_t row = 0; row < static_cast<std::size_t>(part.rows()); ++row) {
-    std::vector<float> base(static_cast<std::size_t>(part.base.k()));
+  const auto rank = static_cast<std::size_t>(b.cols);
+  std::vector<float> base(static_cast<std::size_t>(part.base.k()));
+  for (std::size_t row = 0; row < magnitudes.size(); ++row) {
     part.base.unpack_row(part.first_row + static_cast<std::int64_t>(row), base.data());
-    const std::span<float> b_row = std::span(b).subspan(row * rank, rank);
+    const std::span<float> b_row = std::span(made).subspan(row * rank, rank);
     const double length = dora_row_length(base, a, b_row, scale);
     if (length == 0.0 && magnitudes[row] == 0.0f) continue;  // a row of zeros that loading adds
     expand.factor[row] = static_cast<float>(magnitudes[row] / length);
     for (float& value : b_row) value *= expand.factor[row];
   }
-  kept.note(spec_.names.in_file(part.module + kMagnitude), expand.factor);
+  check_finite(name, expand.factor);
+  return made;
 }
 
 void AdapterReading::add_low_rank(backend::LowRankSource& source, const Part& part, Expand& expand) {
@@ -149,25 +161,27 @@ void AdapterReading::add_low_rank(backend::LowRankSource& source, const Part& pa
   b.cols = rank;
   b.column_turns = {};
   b.zero_cols = padding;
-  backend::WeightSource read = WeightLoader::with_rows(loader_.linear(part.module + kB, b), part.product.row_order);
-  if (dora) {
-    std::vector<float> values = backend::source_values(read);
-    apply_dora(part, at->second.values, values, expand);
-    read = f32_matrix(read.name, read.rows, read.cols, std::move(values));
-  }
+  const backend::WeightSource read =
+      WeightLoader::with_rows(loader_.linear(part.module + kB, b), part.product.row_order);
+  const quant::QuantFormat& format =
+      type == AdapterType::kInt8 && rank % 16 == 0 ? *quant::find_format("int8_16") : dense_format(part.base);
   expand.shrink = at->second.number;
-  expand.b = kept.keep(
-      read, type == AdapterType::kInt8 && rank % 16 == 0 ? *quant::find_format("int8_16") : dense_format(part.base));
+  if (dora) {
+    std::vector<float> made = apply_dora(part, at->second.values, read, expand);
+    expand.b = kept.keep_made(f32_matrix(read.name, part.own.size(), read.cols, std::move(made)), format);
+  } else {
+    expand.b = kept.keep(read, format, part.own);
+  }
 }
 
-backend::WeightSource AdapterReading::difference(const backend::WeightSource& whole, const backend::Linear& base,
+backend::WeightSource AdapterReading::difference(const backend::WeightSource& rows, const backend::Linear& base,
                                                  std::int64_t first_row) const {
   backend::WeightSource source{
-      .name = whole.name, .format = quant::find_format("f32"), .rows = whole.rows, .cols = whole.cols, .read = {}};
-  source.read = [&base, whole, first_row](std::int64_t first, std::int64_t n, std::span<std::byte> out) {
-    std::vector<float> own(static_cast<std::size_t>(whole.cols));
+      .name = rows.name, .format = quant::find_format("f32"), .rows = rows.rows, .cols = rows.cols, .read = {}};
+  source.read = [&base, rows, first_row](std::int64_t first, std::int64_t n, std::span<std::byte> out) {
+    std::vector<float> own(static_cast<std::size_t>(rows.cols));
     for (std::int64_t r = 0; r < n; ++r) {
-      std::vector<float> values = backend::source_row(whole, first + r);
+      std::vector<float> values = backend::source_row(rows, first + r);
       base.unpack_row(first_row + first + r, own.data());
       for (std::size_t i = 0; i < own.size(); ++i) values[i] -= own[i];
       std::memcpy(out.data() + static_cast<std::size_t>(r) * own.size() * sizeof(float), values.data(),
@@ -189,10 +203,12 @@ void AdapterReading::add_whole(backend::LowRankSource& source, const Part& part)
       WeightLoader::with_rows(with_columns(loader.linear(part.module + kWhole, part.weight), part.product.column_order),
                               part.product.row_order);
   kept.note(fmt::format("{} whole {} {}", part.module, part.stacked, name_of(type_for(part.base))));
-  source.expands.push_back({.stacked = part.stacked,
-                            .shrink = Expand::kInput,
-                            .b = kept.keep(difference(whole, part.base, part.first_row), dense_format(part.base))});
+  kept.note(whole);
   count(part.base, 0);
+  if (part.own.size() == 0) return;
+  const backend::WeightSource own = difference(WeightLoader::with_range(whole, part.own), part.base, part.first_row);
+  source.expands.push_back(
+      {.stacked = part.stacked, .shrink = Expand::kInput, .b = kept.keep_made(own, dense_format(part.base))});
 }
 
 void AdapterReading::add_biases(const Part& part, Expand& expand) {
@@ -202,7 +218,7 @@ void AdapterReading::add_biases(const Part& part, Expand& expand) {
     expand.replaces_bias = true;
     count(part.base, 0);
   }
-  if (files_.config.lora_bias() && expand.b.rows > 0 && !loader_.has(part.module + kBiasOfB)) {
+  if (files_.config.lora_bias() && loader_.has(part.module + kA) && !loader_.has(part.module + kBiasOfB)) {
     throw_load_error(ErrorCode::kBadFile, part.module, "{}: lora_bias is set, but module '{}' has no {}", files_.path,
                      part.module, kBiasOfB.substr(1));
   }
@@ -215,13 +231,14 @@ void AdapterReading::add_biases(const Part& part, Expand& expand) {
   if (expand.bias.empty()) return;
   kept.note(fmt::format("{} bias {}", part.module, expand.replaces_bias));
   kept.note(spec_.names.in_file(part.module + kBias), expand.bias);
+  expand.bias = of_rows(expand.bias, part.own);
 }
 
 void AdapterReading::add_part(backend::LowRankSource& source, const Part& part) {
   Expand expand{.stacked = part.stacked};
   if (loader_.has(part.module + kA)) add_low_rank(source, part, expand);
   add_biases(part, expand);
-  if (expand.b.rows > 0 || !expand.bias.empty()) source.expands.push_back(std::move(expand));
+  if (expand.b.rows > 0 || !expand.bias.empty()) source.expands.push_back(std::move(expand));  // not without own rows
   if (loader_.has(part.module + kWhole)) add_whole(source, part);
 }
 
@@ -287,20 +304,21 @@ void AdapterReading::add_experts(backend::LowRankSource& source, const Part& par
       b.insert(b.end(), read.b.begin() + row, read.b.begin() + row + read.rank);
     }
   }
-  source.expands.push_back(
-      {.stacked = part.stacked,
-       .shrink = at->second.number,
-       .b = kept.keep(matrix(kB, part.weight.rows, read.rank, std::move(b)), dense_format(part.base))});
+  backend::WeightSource own =
+      kept.keep(matrix(kB, part.weight.rows, read.rank, std::move(b)), dense_format(part.base), part.own);
+  if (part.own.size() == 0) return;
+  source.expands.push_back({.stacked = part.stacked, .shrink = at->second.number, .b = std::move(own)});
 }
 
 void AdapterReading::add(const Product& product, std::span<const BlockWeight* const> stacked, std::int64_t layer) {
   backend::LowRankSource source{.base = product.weight.get()};
   shrinks_.clear();
   std::int64_t first_row = 0;
-  for (std::size_t i = 0; i < stacked.size(); first_row += product.rows[i++]) {
+  for (std::size_t i = 0; i < stacked.size(); first_row += product.ranges[i++].size()) {
     if (stacked[i] == nullptr) continue;
     const std::string module = WeightLoader::layer_name(stacked[i]->name, layer);
-    const Part part{product, *product.weight, static_cast<std::int64_t>(i), *stacked[i], module, first_row};
+    const Part part{product,   *product.weight,  static_cast<std::int64_t>(i), *stacked[i], module,
+                    first_row, product.ranges[i]};
     if (stacked[i]->experts > 0) {
       add_experts(source, part);
     } else if (has(module)) {
@@ -320,21 +338,23 @@ AdapterReading::ChangedRows AdapterReading::changed_rows(const backend::Linear& 
   std::iota(order.begin(), order.end(), 0u);
   std::ranges::sort(order, {}, [&](std::size_t i) { return indices[i]; });
   ChangedRows changed;
-  std::vector<float> own(static_cast<std::size_t>(linear.k()));
+  std::vector<float> own(static_cast<std::size_t>(linear.k())), ids;
+  kept.note(fmt::format("{} rows", module));
   for (const std::size_t i : order) {
-    if (indices[i] >= spec_.vocab_size || (!changed.ids.empty() && changed.ids.back() == indices[i])) {
+    if (indices[i] >= spec_.vocab_size || (!ids.empty() && ids.back() == static_cast<float>(indices[i]))) {
       throw_load_error(ErrorCode::kBadFile, "trainable_token_indices",
                        "{}: trainable_token_indices has {} twice, or beyond the vocabulary of {}", files_.path,
                        indices[i], spec_.vocab_size);
     }
-    changed.ids.push_back(static_cast<std::int32_t>(indices[i]));
+    ids.push_back(static_cast<float>(indices[i]));  // numbers of tokens, all of which f32 holds
     const std::vector<float> values = backend::source_row(rows, static_cast<std::int64_t>(i));
-    linear.unpack_row(indices[i], own.data());
+    kept.note(in_file, values);
+    if (indices[i] < vocabulary_.first || indices[i] >= vocabulary_.last) continue;
+    changed.ids.push_back(static_cast<std::int32_t>(indices[i] - vocabulary_.first));
+    linear.unpack_row(changed.ids.back(), own.data());
     for (std::size_t c = 0; c < own.size(); ++c) changed.values.push_back(values[c] - own[c]);
   }
-  kept.note(fmt::format("{} rows", module));
-  kept.note(in_file, changed.values);
-  kept.note(in_file, std::vector<float>(changed.ids.begin(), changed.ids.end()));
+  kept.note(in_file, ids);
   count(linear, 0);
   return changed;
 }
@@ -356,22 +376,27 @@ void AdapterReading::add_embedding(const backend::Linear& linear) {
       turned[static_cast<std::size_t>(token * padded + row)] = a[i];
     }
     kept.note(fmt::format("{} {} {} {}", module, rank, scale, name_of(type_for(linear))));
-    source.a = kept.keep(f32_matrix(spec_.names.in_file(a_name), spec_.vocab_size, padded, std::move(turned)), format);
+    source.a = kept.keep(f32_matrix(spec_.names.in_file(a_name), spec_.vocab_size, padded, std::move(turned)), format,
+                         vocabulary_);
     const BlockWeight b{.role = "token_embd", .name = module, .rows = width, .cols = rank, .zero_cols = padded - rank};
     source.b = kept.keep(loader_.linear(b_name, b), format);
     source.scale = static_cast<float>(scale);
+    changes_embedding = true;
     count(linear, rank);
   }
   if (loader_.has(module + kWhole)) {
     kept.note(fmt::format("{} whole {}", module, name_of(type_for(linear))));
     const backend::WeightSource whole = loader_.linear(module + kWhole, spec_.vocab_size, width);
-    source.d = kept.keep(difference(whole, linear, 0), format);
+    kept.note(whole);
+    source.d = kept.keep_made(difference(WeightLoader::with_range(whole, vocabulary_), linear, 0), format);
+    changes_embedding = true;
     count(linear, 0);
   } else if (loader_.has(module + kRowsOfTokens)) {
     ChangedRows changed = changed_rows(linear, module);
     source.d = f32_matrix(spec_.names.in_file(module + kRowsOfTokens), std::ssize(changed.ids), width,
                           std::move(changed.values));
     source.ids = std::move(changed.ids);
+    changes_embedding = true;
   }
   if (source.a.rows > 0 || source.d.rows > 0) of_embedding.push_back(std::move(source));
 }
@@ -380,6 +405,7 @@ void AdapterReading::add_embedding(const backend::Linear& linear) {
 void AdapterReading::add_changed_rows(const backend::Linear& linear, const std::string& module,
                                       backend::LowRankSource& source) {
   ChangedRows changed = changed_rows(linear, module);
+  if (changed.ids.empty()) return;
   const std::int64_t rank = std::ssize(changed.ids) + std::ssize(changed.ids) % 2, width = linear.k();
   changed.values.resize(static_cast<std::size_t>(rank * width), 0.0f);
   source.shrinks.push_back(
@@ -393,7 +419,7 @@ void AdapterReading::add_head(const backend::Linear& linear, bool tied) {
   backend::LowRankSource source{.base = &linear};
   shrinks_.clear();
   const Product outside;
-  if (has(module)) add_part(source, {outside, linear, 0, weight, module, 0});
+  if (has(module)) add_part(source, {outside, linear, 0, weight, module, 0, vocabulary_});
   const std::string& changed = tied ? spec_.names.embedding : module;
   if (loader_.has(changed + kRowsOfTokens)) add_changed_rows(linear, changed, source);
   if (source.expands.empty()) return;

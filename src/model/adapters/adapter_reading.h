@@ -18,14 +18,20 @@
 namespace millrace::model {
 
 // What one adapter changes of a model, while its files are read: product by product, in the model's order of rows and
-// columns. All functions throw LoadError naming the tensor.
+// columns. Of a model that ranks share it is what changes this rank's rows; the digest and what is refused are those of
+// the whole, on every rank. All functions throw LoadError naming the tensor.
 class AdapterReading {
  public:
   // All must outlive the reading. `spec` names the modules as the adapter does; A and B are stored outputs first, whole
-  // weights as `whole` says.
+  // weights as `whole` says. `vocabulary`: the rows of the embedding and the head that this rank has.
   AdapterReading(const AdapterFiles& files, const ModelSpec& spec, const ModelSpec& whole,
-                 const AdapterOptions& options)
-      : files_(files), options_(options), spec_(spec), loader_(files.tensors, spec), whole_(files.tensors, whole) {}
+                 const AdapterOptions& options, RowRange vocabulary)
+      : files_(files),
+        options_(options),
+        spec_(spec),
+        loader_(files.tensors, spec),
+        whole_(files.tensors, whole),
+        vocabulary_(vocabulary) {}
 
   // Whether the adapter has anything for a module.
   bool has(const std::string& module) const;
@@ -45,6 +51,7 @@ class AdapterReading {
   std::vector<std::int64_t> places;  // of `sources`
   std::vector<backend::LowRankSource> sources;
   std::vector<backend::RowDeltaSource> of_embedding;  // one or none
+  bool changes_embedding = false;                     // of any rank
   AdapterSummary summary;
   KeptMatrices kept;
 
@@ -57,6 +64,7 @@ class AdapterReading {
     const BlockWeight& weight;
     std::string module;
     std::int64_t first_row;  // in the product
+    RowRange own;            // the rows of it that are there
     std::int64_t rows() const noexcept { return weight.rows + weight.zero_rows; }
   };
   AdapterType type_for(const backend::Linear& linear) const;
@@ -68,22 +76,23 @@ class AdapterReading {
   // A and B of a part for all experts, of one parameter or apart; of rank 0: there are none. `scales`: of experts.
   ExpertMatrices read_experts(const Part& part, std::vector<float>& scales);
   void add_biases(const Part& part, backend::LowRankSource::Expand& expand);
-  void apply_dora(const Part& part, const std::vector<float>& a, std::vector<float>& b,
-                  backend::LowRankSource::Expand& expand);
+  // `b`: the whole B. Returns that of the part's own rows.
+  std::vector<float> apply_dora(const Part& part, const std::vector<float>& a, const backend::WeightSource& b,
+                                backend::LowRankSource::Expand& expand);
   void add_changed_rows(const backend::Linear& linear, const std::string& module, backend::LowRankSource& source);
   // The rank of a module with these tensors, which must be the configured one, and allowed; of each of its experts.
   std::int64_t rank_of(const std::string& module, const std::string& a_name, const std::string& b_name,
                        std::int64_t experts = 1);
-  // Values for the rows of a part, in the product's order.
+  // Values for the rows of a part, of all ranks, in the product's order.
   std::vector<float> row_vector(const std::string& name, const Part& part);
-  // The rows that the adapter has of the embedding's or the head's, less the base's.
+  // The rows that the adapter has of the embedding's or the head's, less the base's: those of this rank, so numbered.
   struct ChangedRows {
     std::vector<std::int32_t> ids;  // ascending
     std::vector<float> values;      // [ids, width]
   };
   ChangedRows changed_rows(const backend::Linear& linear, const std::string& module);
-  // The whole matrix of a module less the base's.
-  backend::WeightSource difference(const backend::WeightSource& whole, const backend::Linear& base,
+  // Some rows of a module's whole matrix less those of the base from that row on.
+  backend::WeightSource difference(const backend::WeightSource& rows, const backend::Linear& base,
                                    std::int64_t first_row) const;
   void count(const backend::Linear& linear, std::int64_t rank);
 
@@ -91,6 +100,7 @@ class AdapterReading {
   const AdapterOptions& options_;
   const ModelSpec& spec_;
   WeightLoader loader_, whole_;
+  RowRange vocabulary_;
   // The As of the product being added, by module: their numbers and, where DoRA needs them, values.
   struct ReadA {
     std::int64_t number = 0;

@@ -9,6 +9,7 @@
 #include "model/adapters/adapter_reading.h"
 #include "model/adapters/adapter_spec.h"
 #include "model/adapters/open_adapter.h"
+#include "model/ranks/rank_leader.h"
 #include "model/weight_loader.h"
 
 namespace millrace::model {
@@ -62,6 +63,7 @@ void read_layers(const LayerStack& layers, const ModelSpec& spec, AdapterReading
 
 std::shared_ptr<const Adapter> AdapterLoader::load(Env& env, const std::string& path,
                                                    const AdapterOptions& options) const {
+  if (RankLeader* leader = model_.leader(); leader != nullptr) leader->foresee(path, options);
   return load(open(env, path), options);
 }
 
@@ -89,22 +91,22 @@ std::shared_ptr<const Adapter> AdapterLoader::load(const AdapterFiles& files, co
   const ModelSpec whole = spec;
   spec.transposed_linears = false;
   check_servable(files, spec);
-  AdapterReading reading(files, spec, whole, options);
+  AdapterReading reading(files, spec, whole, options, model_.vocabulary_rows());
   read_layers(layers, spec, reading);
   const bool tied = model_.spec().tied_head;
-  reading.add_embedding(model_.embedding());
-  reading.add_head(model_.head(), tied);
+  reading.add_embedding(*model_.outer(kEmbeddingPlace));
+  reading.add_head(*model_.outer(kHeadPlace), tied);
   WeightLoader base(checkpoint_, model_.spec());
   const WeightNames& own = model_.spec().names;
   reading.pass_copy(spec.names.embedding, base, own.embedding + ".weight");
   reading.pass_copy(spec.names.head, base, (tied ? own.embedding : own.head) + ".weight");
   reading.check_all_used();
   check_named(files);
-  if (reading.sources.empty() && reading.of_embedding.empty()) {
+  if (reading.summary.modules == 0) {
     throw_load_error(ErrorCode::kBadFile, files.path, "{}: has no weights", files.path);
   }
   const std::vector<std::int32_t>& invocation = files.config.invocation_tokens();
-  if (!invocation.empty() && !reading.of_embedding.empty()) {
+  if (!invocation.empty() && reading.changes_embedding) {
     throw_load_error(ErrorCode::kUnsupported, spec.names.embedding,
                      "{}: module '{}': activated LoRA of the embedding is not supported", files.path,
                      spec.names.embedding);
@@ -120,7 +122,8 @@ std::shared_ptr<const Adapter> AdapterLoader::load(const AdapterFiles& files, co
   }
   reading.summary.error = reading.kept.error();
   reading.summary.invocation_tokens = invocation;
-  return std::make_shared<const Adapter>(reading.kept.key(), reading.summary, std::move(by_place));
+  return std::make_shared<const Adapter>(reading.kept.key(), reading.summary, std::move(by_place),
+                                         AdapterOrigin{files.path, options});
 }
 
 }  // namespace millrace::model

@@ -9,12 +9,17 @@
 
 namespace millrace::model {
 
-// What ranks answer rank 0: to a command that makes a store, to one that asks what was counted, and to each step. To
-// one that reads a page they answer its bytes.
+// What ranks answer rank 0: to commands that make a store or name an adapter, to one that asks what was counted, and to
+// each step. To one that reads a page they answer its bytes.
 
 struct RankStoreMade {
   bool made = false;                        // if not, its memory is too short
   std::uint64_t page = 0, window_page = 0;  // bytes of one
+};
+
+struct RankAdapterRead {
+  bool read = false;
+  std::string error = {};  // if not, why
 };
 
 struct RankCounts {  // backend::RoundingStatistics
@@ -42,6 +47,10 @@ struct RankReport {
 template <typename Archive>
 void visit_fields(Archive& archive, RankStoreMade& m) {
   archive(m.made, m.page, m.window_page);
+}
+template <typename Archive>
+void visit_fields(Archive& archive, RankAdapterRead& r) {
+  archive(r.read, r.error);
 }
 template <typename Archive>
 void visit_fields(Archive& archive, RankCounts::OfWeight& w) {

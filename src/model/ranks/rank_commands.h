@@ -8,6 +8,7 @@
 #include "backend/kv_format.h"
 #include "base/byte_archive.h"
 #include "kv/page_device.h"
+#include "model/adapters/adapter_options.h"
 #include "model/batch_input.h"
 
 namespace millrace::model {
@@ -28,6 +29,30 @@ struct RankStep {
   std::vector<std::int32_t> pages;
   std::vector<std::int64_t> rope_lengths, logit_rows, scored_rows, hidden_rows, layers;
   bool has_windows = false;
+  struct Adapter {  // an AdapterRange
+    std::uint64_t adapter = 0;
+    std::int64_t first_row = 0, n_rows = 0;
+    float scale = 1.0f;
+  };
+  std::vector<Adapter> adapters;
+};
+
+// An adapter of that number, which no other one has: what the files at `path` are, if their key is this one. The answer
+// is a RankAdapterRead.
+struct RankAdapter {
+  std::uint64_t adapter = 0;
+  std::string path, key;
+  AdapterType type = AdapterType::kAuto;
+  std::int64_t max_rank = 0;
+  std::size_t bytes = 0;  // that rank 0 has of it
+};
+struct RankAdapterEnd {
+  std::uint64_t adapter = 0;
+};
+struct RankAdapterAhead {  // a RankAdapter of these files is likely to come
+  std::string path;
+  AdapterType type = AdapterType::kAuto;
+  std::int64_t max_rank = 0;
 };
 
 // A store of that number, which no other one has. The answer is a RankStoreMade.
@@ -73,7 +98,7 @@ struct RankInt8x2 {
 struct RankEnd {};  // there is nothing more to do
 
 using RankCommand = std::variant<RankStep, RankStore, RankStoreEnd, RankPageCopy, RankPageRead, RankPageWrite,
-                                 RankStatistics, RankInt8x2, RankEnd>;
+                                 RankStatistics, RankInt8x2, RankEnd, RankAdapter, RankAdapterEnd, RankAdapterAhead>;
 
 template <typename Archive>
 void visit_fields(Archive& archive, RankStep::Sequence& s) {
@@ -82,7 +107,23 @@ void visit_fields(Archive& archive, RankStep::Sequence& s) {
 template <typename Archive>
 void visit_fields(Archive& archive, RankStep& s) {
   archive(s.number, s.checks_residual, s.store, s.tokens, s.sequences, s.pages, s.rope_lengths, s.logit_rows,
-          s.scored_rows, s.hidden_rows, s.layers, s.has_windows);
+          s.scored_rows, s.hidden_rows, s.layers, s.has_windows, s.adapters);
+}
+template <typename Archive>
+void visit_fields(Archive& archive, RankStep::Adapter& a) {
+  archive(a.adapter, a.first_row, a.n_rows, a.scale);
+}
+template <typename Archive>
+void visit_fields(Archive& archive, RankAdapter& a) {
+  archive(a.adapter, a.path, a.key, a.type, a.max_rank, a.bytes);
+}
+template <typename Archive>
+void visit_fields(Archive& archive, RankAdapterEnd& a) {
+  archive(a.adapter);
+}
+template <typename Archive>
+void visit_fields(Archive& archive, RankAdapterAhead& a) {
+  archive(a.path, a.type, a.max_rank);
 }
 template <typename Archive>
 void visit_fields(Archive& archive, RankStore::Exception& e) {

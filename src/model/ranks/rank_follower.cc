@@ -103,6 +103,11 @@ void RankFollower::follow(RankStep& step) {
     const auto window = take(rows.window_pages);
     if (step.has_windows) input.window_pages.push_back(window);
   }
+  for (const RankStep::Adapter& rows : step.adapters) {
+    const Adapter* adapter = adapters_.find(rows.adapter);
+    if (adapter == nullptr) refuse(fmt::format("there is no adapter {}", rows.adapter));
+    input.adapters.push_back({rows.first_row, rows.n_rows, adapter, rows.scale});
+  }
   model_.forward(input, store);
   RankReport report = model_.report();
   report.step = step.number;

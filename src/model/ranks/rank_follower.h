@@ -8,6 +8,7 @@
 #include "backend/backend.h"
 #include "comm/communicator.h"
 #include "kv/kv_store.h"
+#include "model/ranks/rank_adapters.h"
 #include "model/ranks/rank_commands.h"
 #include "model/transformer.h"
 
@@ -16,9 +17,10 @@ namespace millrace::model {
 // One of the ranks behind rank 0: does with its part of the model what the commands say. One thread.
 class RankFollower {
  public:
-  // All must outlive it.
-  RankFollower(comm::Communicator& communicator, backend::Backend& backend, Transformer& model)
-      : communicator_(communicator), backend_(backend), model_(model) {}
+  // All must outlive it. Without `read` it takes no adapters.
+  RankFollower(comm::Communicator& communicator, backend::Backend& backend, Transformer& model,
+               FollowedAdapters::Read read = {})
+      : communicator_(communicator), backend_(backend), model_(model), adapters_(std::move(read)) {}
 
   // Follows until rank 0 says that it is over. Throws LoadError: kUnavailable where another rank has ended, kBadFile
   // for a command that cannot be, kResourceExhausted where memory for a step is lacking.
@@ -41,6 +43,9 @@ class RankFollower {
   void follow(const RankEnd&) { ended_ = true; }
   template <typename Answer>
   void answer(Answer answer);
+  void follow(const RankAdapter& adapter) { answer(adapters_.read(adapter)); }
+  void follow(const RankAdapterEnd& adapter) { adapters_.end(adapter); }
+  void follow(const RankAdapterAhead& adapter) { adapters_.read_ahead(adapter); }
   kv::KvStore& store_of(std::uint32_t number);
   kv::KvStore& pages_of(const RankPage& page);
 
@@ -49,6 +54,7 @@ class RankFollower {
   Transformer& model_;
   std::uint64_t command_key_ = 0;  // of the command that it follows
   std::map<std::uint32_t, Store> stores_;
+  FollowedAdapters adapters_;
   bool ended_ = false;
 };
 

@@ -13,8 +13,7 @@
 namespace millrace::model {
 namespace {
 
-constexpr std::chrono::seconds kTimeout{30};  // for room in the ring of commands, and for answers to what is no step
-constexpr std::uint64_t kCheckedSteps = 64;   // one of so many is checked
+constexpr std::uint64_t kCheckedSteps = 64;  // one of so many is checked
 
 // Pages of a store of the other ranks.
 class PagesOfRanks final : public kv::PageRanks {
@@ -82,30 +81,34 @@ bool RankLeader::try_send(const RankCommand& command) noexcept {
   }
 }
 
-std::vector<std::vector<std::byte>> RankLeader::ask(const RankCommand& command) {
+std::vector<std::vector<std::byte>> RankLeader::ask(const RankCommand& command, comm::Communicator::Timeout timeout) {
   send(command);
   std::vector<AnswerQueue::Ticket> tickets;
   for (int rank = 1; rank < ranks(); ++rank) tickets.push_back(answers_.expect(rank, 1));
   std::vector<std::vector<std::byte>> answers;
-  for (const AnswerQueue::Ticket& ticket : tickets) answers.push_back(answers_.next(ticket, kTimeout));
+  try {
+    for (const AnswerQueue::Ticket& ticket : tickets) answers.push_back(answers_.next(ticket, timeout));
+  } catch (const LoadError& failure) {
+    lose(failure.error());
+    throw;
+  }
   return answers;
 }
 
 bool RankLeader::try_ask(const RankCommand& command, std::vector<std::vector<std::byte>>& answers) noexcept {
   try {
-    answers = ask(command);
+    answers = ask(command, kTimeout);
     return true;
   } catch (const LoadError& failure) {
     log::debug("ranks: {}", failure.what());
-    if (!lost_) lose(failure.error());
     return false;
   }
 }
 
 template <typename Answer>
-std::vector<Answer> RankLeader::ask_for(const RankCommand& command) {
+std::vector<Answer> RankLeader::ask_for(const RankCommand& command, comm::Communicator::Timeout timeout) {
   std::vector<Answer> all;
-  for (const std::vector<std::byte>& bytes : ask(command)) {
+  for (const std::vector<std::byte>& bytes : ask(command, timeout)) {
     ByteReader reader(bytes);
     reader(all.emplace_back());
     if (!reader.ok() || reader.left() > 0) refuse(static_cast<int>(all.size()), "bytes that are no answer");
@@ -125,6 +128,7 @@ void RankLeader::lose(const Error& why) {
 
 void RankLeader::restore() {
   lost_.reset();
+  adapters_.clear();  // what steps still name they get again
   for (const auto& [number, store] : stores_) {
     for (const RankStoreMade& made : ask_for<RankStoreMade>(store)) {
       if (!made.made) {
@@ -147,7 +151,18 @@ void RankLeader::set_int8x2(std::vector<std::string> weights) {
 
 std::vector<RankCounts> RankLeader::take_statistics() { return ask_for<RankCounts>(RankStatistics{}); }
 
+void RankLeader::share(const Adapter& adapter) {
+  if (adapters_.has(adapter)) return;
+  adapters_.share(
+      adapter, [this](const RankCommand& command) { send(command); },
+      [this](const RankCommand& command, comm::Communicator::Timeout timeout) {
+        return ask_for<RankAdapterRead>(command, timeout);
+      });
+}
+
 void RankLeader::step(const BatchInput& input, std::uint32_t store) {
+  adapters_.send_news([this](const RankCommand& command) { send(command); });
+  for (const AdapterRange& range : input.adapters) share(*range.adapter);
   RankStep step{.number = next_step_++,
                 .store = store,
                 .tokens = input.tokens,
@@ -158,8 +173,12 @@ void RankLeader::step(const BatchInput& input, std::uint32_t store) {
                 .scored_rows = input.scored_rows,
                 .hidden_rows = input.hidden_rows,
                 .layers = input.layers,
-                .has_windows = !input.window_pages.empty()};
+                .has_windows = !input.window_pages.empty(),
+                .adapters = {}};
   step.checks_residual = step.number % kCheckedSteps == 0;
+  for (const AdapterRange& range : input.adapters) {
+    step.adapters.push_back({range.adapter->id(), range.first_row, range.n_rows, range.scale});
+  }
   for (std::size_t i = 0; i < input.sequences.size(); ++i) {
     const backend::SequenceRows& rows = input.sequences[i];
     const auto window = step.has_windows ? input.window_pages[i] : std::span<const std::int32_t>();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -13,6 +14,7 @@
 #include "kv/page_ranks.h"
 #include "model/batch_input.h"
 #include "model/ranks/answer_queue.h"
+#include "model/ranks/rank_adapters.h"
 #include "model/ranks/rank_answers.h"
 #include "model/ranks/rank_commands.h"
 
@@ -20,7 +22,7 @@ namespace millrace::model {
 
 // Rank 0's way to the other ranks of a shared model, which follow its commands (rank_follower.h). Each function returns
 // when the command is on its way, unless it says otherwise. Throws LoadError (kUnavailable) naming a rank that has
-// ended; after that all throw. One thread.
+// ended; after that all throw. One thread, but for foresee().
 class RankLeader {
  public:
   explicit RankLeader(std::shared_ptr<comm::Communicator> communicator)
@@ -41,7 +43,12 @@ class RankLeader {
   // The others have been started anew: they get the stores that there are, empty, and what else they had been told. In
   // place of an error that send() threw or try_send() kept. Throws LoadError.
   void restore();
-
+  // The others get the adapter, if they have it not; waits for all. Steps do so for adapters that they find. Throws
+  // LoadError as AnnouncedAdapters::share() too, after which the others go on.
+  void share(const Adapter& adapter);
+  // Rank 0 begins to read such an adapter: the others begin with the next step, so that share() need not wait. Any
+  // thread; sends nothing itself.
+  void foresee(const std::string& path, const AdapterOptions& options) { adapters_.foresee(path, options); }
   // A step over the store of that number.
   void step(const BatchInput& input, std::uint32_t store);
   // Whether the newest step wants the key of this rank's residual, RankReport::residual_key.
@@ -61,6 +68,7 @@ class RankLeader {
   std::vector<RankCounts> take_statistics();
 
  private:
+  static constexpr std::chrono::seconds kTimeout{30};  // for room in the ring of commands, and for most answers
   struct Step {
     std::uint64_t number = 0, command_key = 0;
     bool checks_residual = false;
@@ -69,11 +77,11 @@ class RankLeader {
   };
   std::vector<std::byte> bytes_of(const RankCommand& command) const;
   void send_bytes(std::span<const std::byte> bytes);
-  std::vector<std::vector<std::byte>> ask(const RankCommand& command);
+  std::vector<std::vector<std::byte>> ask(const RankCommand& command, comm::Communicator::Timeout timeout);
   // Which rank answers with the results of steps; 0: none.
   int result_rank() const noexcept { return (communicator_->stages() - 1) * communicator_->stage_ranks(); }
   template <typename Answer>
-  std::vector<Answer> ask_for(const RankCommand& command);
+  std::vector<Answer> ask_for(const RankCommand& command, comm::Communicator::Timeout timeout = kTimeout);
   [[noreturn]] void refuse(int rank, std::string_view what) const;
 
   std::shared_ptr<comm::Communicator> communicator_;
@@ -83,6 +91,7 @@ class RankLeader {
   std::uint64_t next_step_ = 0;
   std::deque<Step> steps_;  // that are not finished
   std::vector<std::string> int8x2_;
+  AnnouncedAdapters adapters_;
   std::optional<Error> lost_;  // why ranks are of no more use
 };
 

@@ -12,21 +12,32 @@
 
 #include "backend/testing/test_backend.h"
 #include "comm/transports/shm.h"
+#include "model/adapters/load_adapter.h"
 #include "model/make_spec.h"
 #include "model/ranks/rank_follower.h"
 #include "model/ranks/rank_leader.h"
 
 namespace millrace::model {
 
-// For tests: one of the ranks behind rank 0 of the model of that path, to the end.
+// For tests: reads an adapter for a model, or makes one that no file has.
+using ReadTestAdapter = std::function<std::shared_ptr<const Adapter>(
+    const AdapterLoader& loader, const Transformer& model, backend::Backend& backend, const std::string& path,
+    const AdapterOptions& options)>;
+
+// For tests: one of the ranks behind rank 0 of the model of that path, to the end. It reads adapters of files, if
+// nothing else is said.
 inline void follow_rank(const std::string& path, const std::shared_ptr<comm::Communicator>& group, ModelOptions options,
                         int threads = 1, const std::string& isa = "",
-                        const std::function<ModelSpec(ModelSpec)>& change = std::identity()) {
+                        const std::function<ModelSpec(ModelSpec)>& change = std::identity(),
+                        const ReadTestAdapter& read = {}) {
   const auto checkpoint = checkpoint::open_checkpoint(Env::system(), path).or_throw();
   const auto backend = backend::make_test_backend(threads, isa, group);
   options.group = group;
   Transformer model(*checkpoint, change(make_spec(*checkpoint).or_throw()), *backend, options);
-  RankFollower(*group, *backend, model).run();
+  const AdapterLoader loader(*checkpoint, model, *backend);
+  RankFollower(*group, *backend, model, [&](const std::string& adapter, const AdapterOptions& as) {
+    return read ? read(loader, model, *backend, adapter, as) : loader.load(Env::system(), adapter, as);
+  }).run();
 }
 
 // For tests: the ranks behind rank 0 of a model, as threads of this process. As many in each stage as the environment
@@ -36,7 +47,7 @@ class TestRanks {
  public:
   using Change = std::function<ModelSpec(ModelSpec)>;
 
-  TestRanks(const std::string& path, std::int64_t max_length, const Change& change) {
+  TestRanks(const std::string& path, std::int64_t max_length, const Change& change, const ReadTestAdapter& read = {}) {
     int ranks = number("MILLRACE_TEST_RANKS"), stages = number("MILLRACE_TEST_STAGES");
     const auto checkpoint = checkpoint::open_checkpoint(Env::system(), path).or_throw();
     const ModelSpec spec = change(make_spec(*checkpoint).or_throw());
@@ -52,7 +63,7 @@ class TestRanks {
         const std::shared_ptr<comm::Communicator> group =
             comm::join_shm(descriptor, rank, std::chrono::seconds(60)).or_throw();
         close(descriptor);
-        follow_rank(path, group, {.max_length = max_length, .shards = shards_}, 1, "", change);
+        follow_rank(path, group, {.max_length = max_length, .shards = shards_}, 1, "", change, read);
       });
     }
     group_ = comm::join_shm(segment.descriptor(), 0, std::chrono::seconds(60)).or_throw();
