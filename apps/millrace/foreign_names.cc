@@ -29,7 +29,7 @@ constexpr Foreign kOptions[] = {
      "weights stay in the file's format; --matmul-precision and --kv-cache-dtype choose the rest"},
     // The machine.
     {"-ngl --gpu-layers --n-gpu-layers --device-map", "there are no layers to place: --device says what computes"},
-    {"-pp --pipeline-parallel-size --split-mode -sm -ts --tensor-split --main-gpu -mg",
+    {"--split-mode -sm -ts --tensor-split --main-gpu -mg",
      "layers are not split over devices; --tensor-parallel-size shares all of them between processes"},
     {"-tb --threads-batch", "--threads holds for prompts and completions"},
     {"--mlock --no-mmap --mmap", "weights are packed into memory of their own; leave it out"},

@@ -61,6 +61,11 @@ void ModelFlags::declare_ranks(CLI::App& app) {
                  "Shares of the ranks, their speeds in any unit, e.g. 1,2; default equal ones")
       ->delimiter(',')
       ->needs("--tensor-parallel-size");
+  app.add_option("--pipeline-parallel-size", ranks.pipeline_parallel_size,
+                 "Number of stages that have some of the layers each, processes on this host (-pp): each needs less "
+                 "memory, and steps of several sequences overlap; one sequence alone gets no faster")
+      ->envname("MILLRACE_PIPELINE_PARALLEL_SIZE")
+      ->check(CLI::Range(1, runtime::kMaxRanks));
   app.add_flag("--allow-oversubscription", ranks.allow_oversubscription,
                "Let ranks have more threads than there are processors, which makes them many times slower");
 }

@@ -40,7 +40,9 @@ std::vector<std::string> with_current_flags(int argc, const char* const* argv) {
   std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
   for (std::string& argument : arguments) {
     if (argument == "--") break;
-    if (argument == "-tp") argument = "--tensor-parallel-size";  // vLLM's; a short name has one letter here
+    // vLLM's: a short name has one letter here.
+    if (argument == "-tp") argument = "--tensor-parallel-size";
+    if (argument == "-pp") argument = "--pipeline-parallel-size";
     if (!argument.starts_with("--")) continue;
     const std::string old = argument.substr(2, argument.find('=') - 2);
     const auto now = renamed(OldName::Kind::kFlag, old);

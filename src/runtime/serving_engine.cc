@@ -132,6 +132,12 @@ std::shared_ptr<model::AdapterStore> load_adapters(const LoadedModel& loaded, co
   if (config.merge) {
     throw_load_error(ErrorCode::kUnsupported, "lora-merge", "lora-merge: nothing merges adapters here");
   }
+  if (loaded.transformer->stages() > 1 && (!config.lora.empty() || !config.lora_dir.empty())) {
+    throw_load_error(ErrorCode::kUnsupported, "pipeline-parallel-size",
+                     "pipeline-parallel-size is {}: adapters do not work with stages yet; --lora-merge and "
+                     "--tensor-parallel-size do",
+                     loaded.transformer->stages());
+  }
   model::AdapterLoader loader(*loaded.checkpoint, *loaded.transformer, *loaded.backend);
   const auto read = [&loaded, loader, config](const std::string& directory) {
     model::AdapterContent content{loader.load(Env::system(), directory, config.options())};
@@ -149,6 +155,7 @@ ServingEngine make_engine(const LoadedModel& loaded, const EngineConfig& config,
   engine::Config engine = config.config();
   engine.model_key = origin_key(loaded);
   engine.step_cost.reads = weight_reads(*loaded.transformer);
+  engine.scheduling.stages = loaded.transformer->stages();
   draft::DrafterOptions drafter = config.speculation.prepare(loaded, engine.scheduling);
   const kv::KvBudget budget = budget_of(loaded, engine.scheduling);
   const kv::KvSize size =
