@@ -6,7 +6,6 @@
 #include <chrono>
 #include <csignal>
 
-#include "base/log.h"
 #include "comm/transports/shm.h"
 #include "model/ranks/rank_follower.h"
 #include "runtime/loaded_model.h"
@@ -27,6 +26,10 @@ void follow_rank(int descriptor, int rank) {
   if (!reader.ok() || reader.left() > 0) {
     throw_load_error(ErrorCode::kBadFile, "", "rank 0 is of another version of millrace");
   }
+  follow_model(level, config, group);
+}
+
+void follow_model(log::Level level, const ModelConfig& config, const std::shared_ptr<comm::Communicator>& group) {
   log::set_level(std::max(level, level == log::Level::kDebug ? level : log::Level::kWarn));  // rank 0 says the rest
   const LoadedModel loaded = load_rank(config, group);
   model::RankFollower(*group, *loaded.backend, *loaded.transformer).run();

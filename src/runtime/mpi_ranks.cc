@@ -1,0 +1,220 @@
+#include "runtime/mpi_ranks.h"
+
+#include <fmt/ranges.h>
+#include <net/if.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <climits>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <set>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "base/byte_archive.h"
+#include "base/log.h"
+#include "comm/transports/load_mpi.h"
+#include "comm/transports/mpi.h"
+#include "runtime/follow_rank.h"
+#include "runtime/model_config_fields.h"
+
+namespace millrace::runtime {
+namespace {
+
+using Group = comm::MpiCommunicator;
+
+constexpr int kLostRank = 70;  // EX_SOFTWARE, as where an engine fails
+constexpr std::chrono::seconds kMeet{60}, kLeave{2}, kLeaveAtLast{4};
+// Between the loss of a rank and the end of the process: for errors to reach clients. mpirun of Open MPI 4 gives
+// processes a second when one of them was killed.
+constexpr std::chrono::milliseconds kLastWords{700};
+constexpr std::chrono::seconds kFollowerWaits{5};  // for rank 0 to end the job
+constexpr std::chrono::hours kAnyLongTime{24 * 365 * 10};
+
+// What there is one of in a process. Never destroyed: a library of MPI may use the group's memory up to the end.
+struct Job {
+  std::shared_ptr<Group> group;
+  std::atomic<bool> has_model{false};
+  bool has_left = false;
+};
+Job& job() {
+  static auto* const all = new Job;
+  return *all;
+}
+
+int code_of(const Error& lost) { return lost.code == ErrorCode::kUnavailable ? kLostRank : exit_code(lost.code); }
+
+void end_after(std::chrono::milliseconds time, int code, std::string why) {
+  std::thread([time, code, why = std::move(why)] {
+    std::this_thread::sleep_for(time);
+    if (!why.empty()) log::error("{}; this ends with exit code {}", why, code);
+    log::flush();
+    _exit(code);
+  }).detach();
+}
+
+std::string own_host() {
+  std::array<char, HOST_NAME_MAX + 1> name{};
+  gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+// Before the library starts: it listens on all networks otherwise.
+void use_network(const std::string& interface) {
+  if (interface.empty()) return;
+  if (if_nametoindex(interface.c_str()) == 0) {
+    throw_load_error(ErrorCode::kInvalidArgument, "trusted-network",
+                     "trusted-network is {}: host {} has no such network interface", interface, own_host());
+  }
+  for (const char* variable : {"OMPI_MCA_btl_tcp_if_include", "UCX_NET_DEVICES"}) {
+    setenv(variable, interface.c_str(), 1);
+  }
+}
+
+// Threads that the library starts must not get what the program's own wait for.
+class HeldSignals {
+ public:
+  HeldSignals() {
+    sigset_t held;
+    sigemptyset(&held);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&held, signal);
+    pthread_sigmask(SIG_BLOCK, &held, &before_);
+  }
+  ~HeldSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  HeldSignals(const HeldSignals&) = delete;
+  HeldSignals& operator=(const HeldSignals&) = delete;
+
+ private:
+  sigset_t before_ = {};
+};
+
+// What is wrong with the processes that were started, for rank 0 to say.
+Result<void> check(const Group& group, const RankConfig& ranks) {
+  if (group.ranks() != ranks.tensor_parallel_size) {
+    return make_error(ErrorCode::kInvalidArgument, "tensor-parallel-size",
+                      "tensor-parallel-size is {}, but {} {} started: mpirun -np must have the same number",
+                      ranks.tensor_parallel_size, group.ranks(), group.ranks() == 1 ? "process was" : "processes were");
+  }
+  std::set<std::string> hosts;
+  for (const Group::Member& member : group.members()) hosts.insert(member.host);
+  if (hosts.size() > 1 && ranks.trusted_network.empty()) {
+    return make_error(
+        ErrorCode::kInvalidArgument, "trusted-network",
+        "ranks are on the hosts {}, and MPI neither encrypts nor asks who somebody is: name the interface "
+        "of a network that nobody else reaches, as --trusted-network eth1",
+        fmt::join(hosts, ", "));
+  }
+  return {};
+}
+
+void follow_models(const std::shared_ptr<Group>& group) {
+  while (true) {
+    const std::vector<std::byte> bytes = group->receive(kAnyLongTime).or_throw();
+    if (bytes.empty()) return;
+    std::uint64_t memory = 0;
+    log::Level level = log::Level::kInfo;
+    ModelConfig config;
+    ByteReader reader(bytes);
+    reader(memory, level, config);
+    if (!reader.ok() || reader.left() > 0) {
+      throw_load_error(ErrorCode::kBadFile, "", "rank 0 is of another version of millrace");
+    }
+    group->allocate(memory).or_throw();
+    config.threads = config.ranks.threads_over_mpi(config.threads, mpi_neighbours()).or_throw();
+    follow_model(level, config, group);
+  }
+}
+
+int follow(const std::shared_ptr<Group>& group) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, SIG_IGN);  // rank 0 ends it
+  group->on_lost([](const Error& why) { end_after(kFollowerWaits, code_of(why), ""); });
+  try {
+    follow_models(group);
+    group->leave(kMeet).or_throw();
+    return 0;
+  } catch (const LoadError& failure) {
+    group->lose(failure.error());  // rank 0 says it
+  } catch (const std::bad_alloc&) {
+    group->lose(make_error(ErrorCode::kResourceExhausted, "", "out of memory"));
+  }
+  while (true) pause();
+}
+
+}  // namespace
+
+std::optional<int> join_mpi(const RankConfig& ranks) {
+  if (!ranks.over_mpi() || job().group != nullptr) return std::nullopt;
+  ranks.validate().or_throw();
+  use_network(ranks.trusted_network);
+  const comm::MpiCalls& calls = *comm::load_mpi().or_throw();
+  std::shared_ptr<Group>& group = job().group;
+  {
+    const HeldSignals held;
+    group = comm::join_mpi(calls, 1, kMeet).or_throw();
+  }
+  log::debug("{} of {} by {}", group->name_of(group->rank()), group->ranks(), calls.library());
+  if (group->rank() != 0) {
+    const int code = follow(group);
+    job().has_left = true;
+    return code;
+  }
+  group->on_lost([](const Error& why) { end_after(kLastWords, code_of(why), why.message); });
+  check(*group, ranks).or_throw();
+  return std::nullopt;
+}
+
+int leave_mpi(int code) noexcept {
+  const std::shared_ptr<Group>& group = job().group;
+  if (group == nullptr || std::exchange(job().has_left, true)) return code;
+  std::fflush(nullptr);
+  if (!group->lost()) {
+    end_after(kLeaveAtLast, code, "");
+    if (group->send({}, kLeave) && group->leave(kLeave)) return code;
+  }
+  const Error why = group->lost().value_or(Error{ErrorCode::kUnavailable, "", "the ranks did not leave together"});
+  if (code != code_of(why)) log::error("{}; this ends with exit code {}", why.message, code_of(why));
+  log::flush();
+  _exit(code_of(why));  // other threads may wait for ever, and the library for ranks that are gone
+}
+
+int mpi_neighbours() {
+  const std::shared_ptr<Group>& group = job().group;
+  if (group == nullptr) return 1;
+  const auto& members = group->members();
+  const std::string& host = members[static_cast<std::size_t>(group->rank())].host;
+  return static_cast<int>(std::ranges::count(members, host, &Group::Member::host));
+}
+
+std::shared_ptr<comm::Communicator> begin_over_mpi(const ModelConfig& config, std::size_t memory_bytes) {
+  const std::shared_ptr<Group>& group = job().group;
+  if (group == nullptr) {
+    throw_load_error(ErrorCode::kUnsupported, "distributed-executor-backend",
+                     "distributed-executor-backend is mpi, which this program has not joined");
+  }
+  if (job().has_model.exchange(true)) {
+    throw_load_error(ErrorCode::kUnsupported, "distributed-executor-backend",
+                     "distributed-executor-backend is mpi: ranks have one model at a time, and they have one");
+  }
+  group->allocate(memory_bytes).or_throw();
+  ByteWriter bytes;
+  bytes(static_cast<std::uint64_t>(memory_bytes), log::level(), config);
+  group->send(bytes.take(), kMeet).or_throw();
+  return group;
+}
+
+void end_over_mpi() noexcept { job().has_model = false; }
+
+void give_up_over_mpi(const Error& why) noexcept { job().group->lose(why); }
+
+void refuse_restart_over_mpi() {
+  const std::optional<Error> lost = job().group->lost();
+  throw_load_error(ErrorCode::kInternal, "rank", "{}", lost ? lost->message : "ranks over MPI are not started anew");
+}
+
+}  // namespace millrace::runtime
