@@ -30,14 +30,9 @@ MpiCommunicator& job() {
   return *group;
 }
 
-// Ranks go together, or, where the group is lost, each for itself.
 class LeavesJob : public testing::Environment {
   void TearDown() override {
-    if (!is_job()) return;
-    if (job().lost()) {
-      std::fflush(nullptr);
-      _exit(testing::Test::HasFailure() ? 1 : 0);
-    }
+    if (!is_job() || job().lost()) return;
     EXPECT_TRUE(job().leave(kMpiLong));
   }
 };
@@ -121,35 +116,6 @@ TEST_F(Mpi, RanksKnowEachOther) {
   EXPECT_EQ(own.process, getpid());
   EXPECT_EQ(job().name_of(job().rank()),
             fmt::format("rank {} (process {} on host {})", job().rank(), getpid(), own.host));
-}
-
-// The last of a run, each of a run of its own.
-TEST_F(Mpi, DISABLED_ARankThatDoesNotComeIsNamed) {
-  MpiCommunicator& group = job();
-  if (group.rank() == 1) {
-    sleep(2);
-  } else {
-    const auto late = group.await(group.publish(), std::chrono::milliseconds(1000));
-    ASSERT_FALSE(late);
-    EXPECT_EQ(late.error().code, ErrorCode::kUnavailable);
-    if (group.rank() == 0) {
-      EXPECT_EQ(late.error().message, group.name_of(1) + " has not come within 1 s");
-    }
-    EXPECT_EQ(group.await(group.publish(), kMpiLong).error().message, late.error().message) << "it stays lost";
-  }
-  job().lose({ErrorCode::kUnavailable, "rank", "this test is over"});
-}
-
-TEST_F(Mpi, DISABLED_TheLastWordOfARankIsTheLeadersError) {
-  MpiCommunicator& group = job();
-  if (group.rank() == 1) group.lose({ErrorCode::kNotFound, "model", "no such file"});
-  if (group.rank() == 0) {
-    const auto lost = group.await(group.publish(), kMpiLong);
-    ASSERT_FALSE(lost);
-    EXPECT_EQ(lost.error().code, ErrorCode::kNotFound);
-    EXPECT_EQ(lost.error().message, group.name_of(1) + ": no such file");
-  }
-  usleep(700000);  // what is to be told is told
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ constexpr std::chrono::seconds kMeet{60}, kLeave{2}, kLeaveAtLast{4};
 // Between the loss of a rank and the end of the process: for errors to reach clients. mpirun of Open MPI 4 gives
 // processes a second when one of them was killed.
 constexpr std::chrono::milliseconds kLastWords{700};
-constexpr std::chrono::seconds kFollowerWaits{5};  // for rank 0 to end the job
+constexpr std::chrono::seconds kFollowerWaits{3};  // for rank 0 to end the job
 constexpr std::chrono::hours kAnyLongTime{24 * 365 * 10};
 
 // What there is one of in a process. Never destroyed: a library of MPI may use the group's memory up to the end.
@@ -75,6 +75,14 @@ void use_network(const std::string& interface) {
   for (const char* variable : {"OMPI_MCA_btl_tcp_if_include", "UCX_NET_DEVICES"}) {
     setenv(variable, interface.c_str(), 1);
   }
+}
+
+// As far as launchers say it: others of the host find the same, which need not be said twice.
+bool is_first_of_host() {
+  for (const char* variable : {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID"}) {
+    if (const char* rank = std::getenv(variable); rank != nullptr && std::string_view(rank) != "0") return false;
+  }
+  return true;
 }
 
 // Threads that the library starts must not get what the program's own wait for.
@@ -150,15 +158,18 @@ int follow(const std::shared_ptr<Group>& group) {
 
 std::optional<int> join_mpi(const RankConfig& ranks) {
   if (!ranks.over_mpi() || job().group != nullptr) return std::nullopt;
-  ranks.validate().or_throw();
-  use_network(ranks.trusted_network);
-  const comm::MpiCalls& calls = *comm::load_mpi().or_throw();
   std::shared_ptr<Group>& group = job().group;
-  {
+  try {
+    ranks.validate().or_throw();
+    use_network(ranks.trusted_network);
+    const comm::MpiCalls& calls = *comm::load_mpi().or_throw();
     const HeldSignals held;
     group = comm::join_mpi(calls, 1, kMeet).or_throw();
+    log::debug("{} of {} by {}", group->name_of(group->rank()), group->ranks(), calls.library());
+  } catch (const LoadError& failure) {
+    if (is_first_of_host()) throw;
+    return exit_code(failure.error().code);
   }
-  log::debug("{} of {} by {}", group->name_of(group->rank()), group->ranks(), calls.library());
   if (group->rank() != 0) {
     const int code = follow(group);
     job().has_left = true;
