@@ -66,8 +66,8 @@ void ModelFlags::declare_ranks(CLI::App& app) {
       ->envname("MILLRACE_DISTRIBUTED_EXECUTOR_BACKEND")
       ->check(CLI::IsMember(runtime::executor_backends()));
   app.add_option("--trusted-network", ranks.trusted_network,
-                 "Network interface for --distributed-executor-backend mpi on several hosts, such as eth1; nobody else "
-                 "may reach it, as MPI neither encrypts nor authenticates. Default none")
+                 "Network interface for --distributed-executor-backend mpi on several hosts, e.g. eth1. MPI neither "
+                 "encrypts nor authenticates: no other machine may reach that network. Default none")
       ->envname("MILLRACE_TRUSTED_NETWORK")
       ->type_name("NAME");
   app.add_flag("--allow-oversubscription", ranks.allow_oversubscription,

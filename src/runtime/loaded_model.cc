@@ -20,7 +20,7 @@
 #include "model/weights/weights_key.h"
 #include "runtime/build_name.h"
 #include "runtime/cache_directory.h"
-#include "runtime/mpi_ranks.h"
+#include "runtime/mpi_job.h"
 #include "runtime/outlier_policy.h"
 
 namespace millrace::runtime {

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <chrono>
 #include <climits>
 #include <csignal>
@@ -23,6 +22,7 @@
 #include "comm/transports/mpi.h"
 #include "runtime/follow_rank.h"
 #include "runtime/model_config_fields.h"
+#include "runtime/mpi_job.h"
 
 namespace millrace::runtime {
 namespace {
@@ -36,17 +36,6 @@ constexpr std::chrono::seconds kMeet{60}, kLeave{2}, kLeaveAtLast{4};
 constexpr std::chrono::milliseconds kLastWords{700};
 constexpr std::chrono::seconds kFollowerWaits{3};  // for rank 0 to end the job
 constexpr std::chrono::hours kAnyLongTime{24 * 365 * 10};
-
-// What there is one of in a process. Never destroyed: a library of MPI may use the group's memory up to the end.
-struct Job {
-  std::shared_ptr<Group> group;
-  std::atomic<bool> has_model{false};
-  bool has_left = false;
-};
-Job& job() {
-  static auto* const all = new Job;
-  return *all;
-}
 
 int code_of(const Error& lost) { return lost.code == ErrorCode::kUnavailable ? kLostRank : exit_code(lost.code); }
 
@@ -157,8 +146,8 @@ int follow(const std::shared_ptr<Group>& group) {
 }  // namespace
 
 std::optional<int> join_mpi(const RankConfig& ranks) {
-  if (!ranks.over_mpi() || job().group != nullptr) return std::nullopt;
-  std::shared_ptr<Group>& group = job().group;
+  if (!ranks.over_mpi() || mpi_job().group != nullptr) return std::nullopt;
+  std::shared_ptr<Group>& group = mpi_job().group;
   try {
     ranks.validate().or_throw();
     use_network(ranks.trusted_network);
@@ -172,7 +161,7 @@ std::optional<int> join_mpi(const RankConfig& ranks) {
   }
   if (group->rank() != 0) {
     const int code = follow(group);
-    job().has_left = true;
+    mpi_job().has_left = true;
     return code;
   }
   group->on_lost([](const Error& why) { end_after(kLastWords, code_of(why), why.message); });
@@ -181,8 +170,8 @@ std::optional<int> join_mpi(const RankConfig& ranks) {
 }
 
 int leave_mpi(int code) noexcept {
-  const std::shared_ptr<Group>& group = job().group;
-  if (group == nullptr || std::exchange(job().has_left, true)) return code;
+  const std::shared_ptr<Group>& group = mpi_job().group;
+  if (group == nullptr || std::exchange(mpi_job().has_left, true)) return code;
   std::fflush(nullptr);
   if (!group->lost()) {
     end_after(kLeaveAtLast, code, "");
@@ -192,40 +181,6 @@ int leave_mpi(int code) noexcept {
   if (code != code_of(why)) log::error("{}; this ends with exit code {}", why.message, code_of(why));
   log::flush();
   _exit(code_of(why));  // other threads may wait for ever, and the library for ranks that are gone
-}
-
-int mpi_neighbours() {
-  const std::shared_ptr<Group>& group = job().group;
-  if (group == nullptr) return 1;
-  const auto& members = group->members();
-  const std::string& host = members[static_cast<std::size_t>(group->rank())].host;
-  return static_cast<int>(std::ranges::count(members, host, &Group::Member::host));
-}
-
-std::shared_ptr<comm::Communicator> begin_over_mpi(const ModelConfig& config, std::size_t memory_bytes) {
-  const std::shared_ptr<Group>& group = job().group;
-  if (group == nullptr) {
-    throw_load_error(ErrorCode::kUnsupported, "distributed-executor-backend",
-                     "distributed-executor-backend is mpi, which this program has not joined");
-  }
-  if (job().has_model.exchange(true)) {
-    throw_load_error(ErrorCode::kUnsupported, "distributed-executor-backend",
-                     "distributed-executor-backend is mpi: ranks have one model at a time, and they have one");
-  }
-  group->allocate(memory_bytes).or_throw();
-  ByteWriter bytes;
-  bytes(static_cast<std::uint64_t>(memory_bytes), log::level(), config);
-  group->send(bytes.take(), kMeet).or_throw();
-  return group;
-}
-
-void end_over_mpi() noexcept { job().has_model = false; }
-
-void give_up_over_mpi(const Error& why) noexcept { job().group->lose(why); }
-
-void refuse_restart_over_mpi() {
-  const std::optional<Error> lost = job().group->lost();
-  throw_load_error(ErrorCode::kInternal, "rank", "{}", lost ? lost->message : "ranks over MPI are not started anew");
 }
 
 }  // namespace millrace::runtime

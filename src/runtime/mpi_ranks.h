@@ -1,12 +1,8 @@
 #pragma once
 
-#include <cstddef>
-#include <memory>
 #include <optional>
 
-#include "base/error.h"
-#include "comm/communicator.h"
-#include "runtime/model_config.h"
+#include "runtime/rank_config.h"
 
 // Ranks that a launcher of MPI, such as mpirun, has started with one command line. Rank 0 goes on with the command; the
 // others do what it says. MPI lasts as long as a process, so it is joined once, before the command begins, and left
@@ -22,15 +18,5 @@ std::optional<int> join_mpi(const RankConfig& ranks);
 // The last thing before main() returns, which gets the exit code that it would return, and returns the one that it
 // should: 70 where a rank was lost. Does not return then.
 int leave_mpi(int code) noexcept;
-
-// Ranks on this host, this one included; at least 1.
-int mpi_neighbours();
-
-// For RankGroup. The first lets the others load the model, and returns the way to them; throws LoadError where they
-// have one, or where the job was not joined.
-std::shared_ptr<comm::Communicator> begin_over_mpi(const ModelConfig& config, std::size_t memory_bytes);
-void end_over_mpi() noexcept;  // they have none any more
-void give_up_over_mpi(const Error& why) noexcept;
-[[noreturn]] void refuse_restart_over_mpi();
 
 }  // namespace millrace::runtime

@@ -19,7 +19,7 @@
 #include "model/block.h"
 #include "model/shard.h"
 #include "runtime/model_config_fields.h"
-#include "runtime/mpi_ranks.h"
+#include "runtime/mpi_job.h"
 
 extern char** environ;
 

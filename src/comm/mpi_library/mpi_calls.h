@@ -34,8 +34,8 @@ struct MpiCalls {
   // Whether there is a message: its length, and what receive() wants.
   int (*probe)(int channel, int from, int* found, int* bytes, MpiHandle* message);
   int (*receive)(MpiHandle* message, void* data, int bytes, MpiHandle* request);
-  // Of the ranks of a stage: each has bytes[place] bytes at base + at[place] and gets those of the others, or only the
-  // first place does. `bytes` and `at` must stay until it is done.
+  // Among the ranks of a stage, each of which has bytes[place] bytes at base + at[place]: all get those of the others,
+  // or only the first place does. `bytes` and `at` must stay until it is done.
   int (*gather)(void* base, const int* bytes, const int* at, int first_only, MpiHandle* request);
   int (*barrier)(MpiHandle* request);
   int (*test)(MpiHandle* request, int* done);

@@ -33,7 +33,7 @@ class MpiCommunicator : public Communicator {
   // Leader: the group is lost.
   virtual void lose(const Error& why) = 0;
   // Called once, by any thread, when the group is lost, which a thread of its own notices within four seconds while
-  // nobody waits. Others than the leader lose it when the leader is gone, and notice that within ten.
+  // no call waits. Others than the leader lose it when the leader is gone, and notice that within ten.
   virtual void on_lost(std::function<void(const Error&)> call) = 0;
 
   // The last call of all ranks, when the leader has told them in some way that it is the time. Must be called before

@@ -38,7 +38,7 @@ class MpiLife {
   // The first counts, and what on_lost() has set is called. The other ranks are told.
   void lose(const Error& why);
   void on_lost(std::function<void(const Error&)> call);
-  // Leader: whom it waits for that has not published the block, or else whoever is silent; 0: it is not known.
+  // Leader: a rank that is silent, or else one that has not published the block; 0: there is none.
   int late(std::uint64_t block) const;
 
  private:
