@@ -27,9 +27,11 @@ using MpiClock = std::chrono::steady_clock;
 
 constexpr int kMpiLooks = 4000;  // of a rank that waits, before it sleeps
 constexpr int kLooksWithoutClock = 64, kLooksForReady = 100;
-// How long it sleeps, at first and when it has waited for a while.
-constexpr std::chrono::microseconds kShortNap{50}, kLongNap{1000};
-constexpr std::chrono::milliseconds kWhile{100};
+// How long it sleeps, the longer the longer it has waited: the first command after a pause is late by so much.
+constexpr std::chrono::microseconds nap_after(std::chrono::nanoseconds waited) {
+  using namespace std::chrono_literals;
+  return waited < 100ms ? 50us : waited < 10s ? 1000us : 5000us;
+}
 constexpr std::size_t kMostCommands = std::size_t{4} << 20;  // bytes under way before send() waits
 
 // What ranks tell each other when they join.
@@ -305,7 +307,7 @@ class JoinedRank final : public MpiCommunicator {
       if (looks < kMpiLooks) {
         spin.wait();
       } else {
-        std::this_thread::sleep_for(now - begin < kWhile ? kShortNap : kLongNap);
+        std::this_thread::sleep_for(nap_after(now - begin));
       }
     }
   }
