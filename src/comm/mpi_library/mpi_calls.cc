@@ -9,6 +9,7 @@
 
 #include <cstdio>
 #include <cstring>
+#include <type_traits>
 
 // Of Open MPI 5 and MPICH 4: there, or null.
 extern "C" {
@@ -24,16 +25,22 @@ constexpr int kTag = 0;
 MPI_Comm channels[kMpiChannels];
 MPI_Comm stage = MPI_COMM_NULL;
 
+// Handles are pointers in one library, numbers in another.
 template <typename T>
 T load(const MpiHandle& handle) {
-  static_assert(sizeof(T) <= sizeof(handle.bits));
-  T value;
-  std::memcpy(&value, &handle.bits, sizeof(value));
-  return value;
+  if constexpr (std::is_pointer_v<T>) {
+    return reinterpret_cast<T>(static_cast<std::uintptr_t>(handle.bits));
+  } else {
+    return static_cast<T>(handle.bits);
+  }
 }
 template <typename T>
 void store(MpiHandle& handle, T value) {
-  std::memcpy(&handle.bits, &value, sizeof(value));
+  if constexpr (std::is_pointer_v<T>) {
+    handle.bits = reinterpret_cast<std::uintptr_t>(value);
+  } else {
+    handle.bits = static_cast<std::uint64_t>(value);
+  }
 }
 
 const char* library() {
