@@ -47,7 +47,7 @@ class Exchanges {
 // Argument: bytes of a block, of two ranks.
 void BM_ShmExchange(benchmark::State& state) {
   const auto bytes = static_cast<std::size_t>(state.range(0));
-  const ShmSegment segment = ShmSegment::make(2, 2 * bytes, 4096).or_throw();
+  const ShmSegment segment = ShmSegment::make({.stage_ranks = 2, .memory = 2 * bytes}).or_throw();
   const pid_t child = fork();
   if (child == 0) {
     auto group = join_shm(segment.descriptor(), 1, kTimeout).or_throw();

@@ -11,7 +11,9 @@
 #include "help_page.h"
 #include "old_flags.h"
 #include "printable.h"
+#include "rank_process.h"
 #include "runtime/follow_rank.h"
+#include "runtime/mpi_ranks.h"
 #include "runtime/rank_group.h"
 #include "screen/look.h"
 #include "usage_error.h"
@@ -127,5 +129,8 @@ int main(int argc, char** argv) {
   if (line.check_usage) return 0;
   set_log_level(line.log_level);
   log::set_colour(screen::look_of(STDERR_FILENO).styles);
-  return run(line.selected);
+  return runtime::leave_mpi(run([&] {
+    const std::optional<int> followed = app::follow_as_rank(app);
+    return followed ? *followed : line.selected();
+  }));
 }

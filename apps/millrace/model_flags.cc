@@ -53,8 +53,8 @@ void ModelFlags::declare_ranks(CLI::App& app) {
   const OptionHeading heading(app, "Parallelism");
   app.add_option(
          "--tensor-parallel-size", ranks.tensor_parallel_size,
-         "Number of processes on this host that share every layer of the model (-tp); the output does not change. "
-         "--threads and --kv-cache-memory-bytes are per process")
+         "Number of processes that share every layer of the model (-tp); the output does not change. --threads and "
+         "--kv-cache-memory-bytes are per process")
       ->envname("MILLRACE_TENSOR_PARALLEL_SIZE")
       ->check(CLI::Range(1, runtime::kMaxRanks));
   app.add_option("--tensor-parallel-shares", ranks.tensor_parallel_shares,
@@ -66,6 +66,15 @@ void ModelFlags::declare_ranks(CLI::App& app) {
                  "memory, and steps of several sequences overlap; one sequence alone gets no faster")
       ->envname("MILLRACE_PIPELINE_PARALLEL_SIZE")
       ->check(CLI::Range(1, runtime::kMaxRanks));
+  app.add_option("--distributed-executor-backend", ranks.distributed_executor_backend,
+                 "How those processes are started. shm: by millrace, on this host; mpi: by mpirun, on several hosts")
+      ->envname("MILLRACE_DISTRIBUTED_EXECUTOR_BACKEND")
+      ->check(CLI::IsMember(runtime::executor_backends()));
+  app.add_option("--trusted-network", ranks.trusted_network,
+                 "Network interface for --distributed-executor-backend mpi on several hosts, e.g. eth1. MPI neither "
+                 "encrypts nor authenticates: no other machine may reach that network. Default none")
+      ->envname("MILLRACE_TRUSTED_NETWORK")
+      ->type_name("NAME");
   app.add_flag("--allow-oversubscription", ranks.allow_oversubscription,
                "Let ranks have more threads than there are processors, which makes them many times slower");
 }

@@ -6,7 +6,6 @@
 #include <chrono>
 #include <csignal>
 
-#include "base/log.h"
 #include "comm/transports/shm.h"
 #include "model/adapters/load_adapter.h"
 #include "model/ranks/rank_follower.h"
@@ -29,12 +28,17 @@ void follow_rank(int descriptor, int rank) {
   if (!reader.ok() || reader.left() > 0) {
     throw_load_error(ErrorCode::kBadFile, "", "rank 0 is of another version of millrace");
   }
+  follow_model(level, config, group, [&](const Error& why) { report_not_loaded(why, *group); });
+}
+
+void follow_model(log::Level level, const ModelConfig& config, const std::shared_ptr<comm::Communicator>& group,
+                  const std::function<void(const Error&)>& not_loaded) {
   log::set_level(std::max(level, level == log::Level::kDebug ? level : log::Level::kWarn));  // rank 0 says the rest
   const LoadedModel loaded = [&] {
     try {
       return load_rank(config, group);
     } catch (const LoadError& failure) {
-      report_not_loaded(failure.error(), *group);
+      if (not_loaded) not_loaded(failure.error());
       throw;
     }
   }();

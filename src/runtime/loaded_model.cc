@@ -19,6 +19,7 @@
 #include "model/weights/weights_key.h"
 #include "runtime/build_name.h"
 #include "runtime/cache_directory.h"
+#include "runtime/mpi_job.h"
 #include "runtime/outlier_policy.h"
 #include "runtime/rank_meeting.h"
 
@@ -273,15 +274,34 @@ LoadedModel load_rank(const ModelConfig& config, const std::shared_ptr<comm::Com
   return load_opened(open_model(config), group, {}, {});
 }
 
+namespace {
+
+int threads_here(const ModelConfig& config) {
+  if (config.ranks.over_mpi()) return config.ranks.threads_over_mpi(config.threads, mpi_neighbours()).or_throw();
+  return config.ranks.threads_of_rank(config.threads).or_throw();
+}
+
+}  // namespace
+
 LoadedModel load_model(const ModelConfig& asked, const std::function<void(double)>& progress,
                        const BackendWrapper& wrap) {
   asked.validate().or_throw();
   ModelConfig config = asked;
-  config.threads = asked.ranks.threads_of_rank(asked.threads).or_throw();
+  config.threads = threads_here(asked);
   Opened opened = open_model(config);
   std::unique_ptr<RankGroup> ranks;
-  if (config.ranks.ranks() > 1) ranks = RankGroup::start(opened.loaded.config, opened.spec);
-  LoadedModel loaded = load_opened(std::move(opened), ranks ? ranks->communicator() : nullptr, progress, wrap);
+  if (config.ranks.ranks() > 1) {
+    ModelConfig of_others = opened.loaded.config;
+    if (config.ranks.over_mpi()) of_others.threads = asked.threads;  // their hosts may be others
+    ranks = RankGroup::start(of_others, opened.spec);
+  }
+  LoadedModel loaded;
+  try {
+    loaded = load_opened(std::move(opened), ranks ? ranks->communicator() : nullptr, progress, wrap);
+  } catch (const LoadError& failure) {
+    if (ranks) ranks->give_up(failure.error());
+    throw;
+  }
   loaded.ranks = std::move(ranks);
   loaded.config.threads = asked.threads;
   loaded.config.quantization = asked.quantization;

@@ -1,16 +1,32 @@
 #include "runtime/rank_config.h"
 
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
+#include "base/cpu.h"
 #include "base/cpu_quota.h"
+#include "runtime/field_checks.h"
 
 namespace millrace::runtime {
 
+const std::vector<std::string>& executor_backends() {
+  static const std::vector<std::string> names = {"shm", "mpi"};
+  return names;
+}
+
 Result<void> RankConfig::validate() const {
+  if (auto known = one_of("distributed-executor-backend", distributed_executor_backend, executor_backends()); !known) {
+    return known;
+  }
+  if (!trusted_network.empty() && !over_mpi()) {
+    return make_error(ErrorCode::kInvalidArgument, "trusted-network",
+                      "trusted-network is {}, but distributed-executor-backend is {}: only mpi uses a network",
+                      trusted_network, distributed_executor_backend);
+  }
   for (const auto& [flag, size] :
        {std::pair{"tensor-parallel-size", tensor_parallel_size}, {"pipeline-parallel-size", pipeline_parallel_size}}) {
     if (size >= 1 && size <= kMaxRanks) continue;
@@ -62,6 +78,21 @@ Result<int> RankConfig::threads_of_rank(int threads) const {
                       usable);
   }
   return each;
+}
+
+// A launcher often binds each rank to processors of its own; where it does not, ranks of a host have them together. A
+// quota they always have together.
+Result<int> RankConfig::threads_over_mpi(int threads, int neighbours) const {
+  const int all = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)), own = std::max(1, cpu_info().logical_cpus);
+  int usable = own * neighbours <= all ? own : own / neighbours;
+  if (const double quota = cpu_quota(); quota > 0.0) usable = std::min(usable, static_cast<int>(quota) / neighbours);
+  const int each = threads > 0 ? threads : std::max(1, usable);
+  if (each <= usable || allow_oversubscription) return each;
+  return make_error(ErrorCode::kInvalidArgument, "tensor-parallel-size",
+                    "tensor-parallel-size is {}: this rank has {} threads, but {} of the {} processors of its host, "
+                    "where {} ranks are. Give mpirun --map-by slot:PE=N, or --bind-to none; a rank that has no "
+                    "processor keeps all waiting, which --allow-oversubscription allows nevertheless",
+                    tensor_parallel_size, each, usable, all, neighbours);
 }
 
 }  // namespace millrace::runtime

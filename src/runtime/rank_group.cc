@@ -19,6 +19,7 @@
 #include "model/block.h"
 #include "model/shard.h"
 #include "runtime/model_config_fields.h"
+#include "runtime/mpi_job.h"
 
 extern char** environ;
 
@@ -74,7 +75,11 @@ bool has_ended(pid_t process) { return waitpid(process, nullptr, WNOHANG) != 0; 
 std::unique_ptr<RankGroup> RankGroup::start(const ModelConfig& config, const model::ModelSpec& spec) {
   config.ranks.shards(spec).or_throw();  // before any of them starts
   std::unique_ptr<RankGroup> group(new RankGroup(config, memory_bytes(spec, config.ranks.tensor_parallel_size)));
-  group->communicator_ = std::make_shared<comm::ReplaceableCommunicator>(group->spawn());
+  if (config.ranks.over_mpi()) {
+    group->communicator_ = begin_over_mpi(config, group->memory_bytes_);
+  } else {
+    group->communicator_ = group->spawned_ = std::make_shared<comm::ReplaceableCommunicator>(group->spawn());
+  }
   return group;
 }
 
@@ -105,12 +110,19 @@ void RankGroup::end(std::chrono::nanoseconds within) noexcept {
 }
 
 void RankGroup::restart() {
+  if (spawned_ == nullptr) refuse_restart_over_mpi();
   end({});
-  communicator_->replace(spawn());
+  spawned_->replace(spawn());
+}
+
+void RankGroup::give_up(const Error& why) noexcept {
+  if (spawned_ == nullptr) give_up_over_mpi(why);
 }
 
 RankGroup::~RankGroup() {
+  if (spawned_ == nullptr && communicator_ != nullptr) end_over_mpi();
   communicator_.reset();
+  spawned_.reset();
   end(kEnd);
 }
 

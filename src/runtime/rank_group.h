@@ -12,8 +12,9 @@
 
 namespace millrace::runtime {
 
-// The processes behind rank 0 that share a model with it on this host, each this program anew. They end with it, and
-// are killed if they do not within a few seconds. Must outlive what uses the communicator.
+// The processes behind rank 0 that share a model with it: on this host, each this program anew, which end with it, and
+// are killed if they do not within a few seconds; or over MPI those that a launcher has started, which have one model
+// at a time (mpi_ranks.h). Must outlive what uses the communicator.
 class RankGroup {
  public:
   // Starts them; they load the model of `config` at once. `config` must be resolved: what is to be found out ("auto")
@@ -21,13 +22,15 @@ class RankGroup {
   static std::unique_ptr<RankGroup> start(const ModelConfig& config, const model::ModelSpec& spec);
   ~RankGroup();
   // Ends those that still run, whatever they do, and starts all anew. The communicator stays the same. Throws
-  // LoadError.
+  // LoadError; over MPI always.
   void restart();
+  // The model cannot be used, for that reason: over MPI that ends the job.
+  void give_up(const Error& why) noexcept;
   RankGroup(const RankGroup&) = delete;
   RankGroup& operator=(const RankGroup&) = delete;
 
   std::shared_ptr<comm::Communicator> communicator() const noexcept { return communicator_; }
-  const std::vector<pid_t>& processes() const noexcept { return processes_; }  // of the ranks from 1 on
+  const std::vector<pid_t>& processes() const noexcept { return processes_; }  // that it started, of ranks from 1 on
 
  private:
   RankGroup(const ModelConfig& config, std::size_t memory) : config_(config), memory_bytes_(memory) {}
@@ -36,7 +39,8 @@ class RankGroup {
 
   ModelConfig config_;
   std::size_t memory_bytes_;
-  std::shared_ptr<comm::ReplaceableCommunicator> communicator_;
+  std::shared_ptr<comm::Communicator> communicator_;
+  std::shared_ptr<comm::ReplaceableCommunicator> spawned_;  // null over MPI
   std::vector<pid_t> processes_;
 };
 

@@ -2,6 +2,7 @@ import json
 
 import pytest
 
+STAGES = ["--pipeline-parallel-size", "2", "--threads", "1", "--allow-oversubscription"]
 TWO = ["--tensor-parallel-size", "2", "--threads", "1", "--allow-oversubscription"]
 
 
@@ -34,6 +35,6 @@ def test_what_cannot_be_is_refused_by_name(millrace, real_model, flags, told):
     assert refused.code == 2 and told in refused.err
 
 
-def test_adapters_are_refused_by_name(millrace, real_model, tmp_path):
-    refused = millrace("bench", "latency", real_model, "--lora", f"a={tmp_path}", *TWO, ok=False)
-    assert refused.code == 3 and "adapters do not work with several ranks yet" in refused.err
+def test_adapters_are_refused_by_name_with_stages(millrace, real_model, tmp_path):
+    refused = millrace("bench", "latency", real_model, "--lora", f"a={tmp_path}", *STAGES, ok=False)
+    assert refused.code == 3 and "adapters do not work with stages yet" in refused.err

@@ -74,3 +74,25 @@ def test_metrics_that_the_page_names_exist():
     names = set(re.findall(r"`((?:vllm|millrace):\w+)`", (GUIDE / "deploy.md").read_text()))
     listed = (ROOT / "docs" / "observability.md").read_text()
     assert len(names) > 6 and [name for name in names if f"| `{name}` |" not in listed] == []
+
+
+def test_jobs_over_mpi_start_a_command_that_millrace_has(program):
+    """What deploy/mpi has for systemd and Kubernetes."""
+    parser = configparser.RawConfigParser(strict=False)
+    parser.read_string((ROOT / "deploy/mpi/millrace-mpi.service").read_text())
+    service = parser["Service"]
+    unit_command = service["ExecStart"].replace("\\\n", " ").split()
+    assert service["ExecStop"].endswith("/millrace stop 8000") and "--port 8000" in service["ExecStart"]
+    assert set(service["RestartPreventExitStatus"].split()) == {"2", "3", "4"}
+    workers, policy = yaml.safe_load_all((ROOT / "deploy/mpi/leader_worker_set.yaml").read_text())
+    [leader] = workers["spec"]["leaderWorkerTemplate"]["leaderTemplate"]["spec"]["containers"]
+    shell = leader["args"][0]
+    assert workers["kind"] == "LeaderWorkerSet" and policy["kind"] == "NetworkPolicy"
+    subprocess.run(["sh", "-n", "-c", shell], check=True)
+    pod_command = shell[shell.index("exec mpirun"):].replace("\\\n", " ").replace('"$LWS_GROUP_SIZE"', "2").replace('"$workers"', "a,b").split()
+    for words in (unit_command, pod_command):
+        first = next(i for i, word in enumerate(words) if word.endswith("millrace"))
+        done = subprocess.run([program, "--check-usage", *words[first + 1:]], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        assert words[words.index("-np") + 1] == words[words.index("--tensor-parallel-size") + 1] == "2"
+        assert "--trusted-network" in words and subprocess.run([program, "--check-usage", "stop", "8000"]).returncode == 0

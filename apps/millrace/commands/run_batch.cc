@@ -13,6 +13,7 @@
 #include "command.h"
 #include "configuration.h"
 #include "progress.h"
+#include "rank_process.h"
 #include "serve/served_model.h"
 #include "server/batch/batch_run.h"
 #include "server/service.h"
@@ -119,7 +120,11 @@ app::Command run_batch() {
                 ->check(CLI::Range(1, 1024));
             flags->models.declare(app);
             app::declare_configuration(app);
-            return [flags, &app] { return app::apply_configuration(app) ? 0 : run_batch(*flags); };
+            return [flags, &app] {
+              if (app::apply_configuration(app)) return 0;
+              const std::optional<int> followed = app::follow_as_rank(app);  // the file may ask for it
+              return followed ? *followed : run_batch(*flags);
+            };
           },
           .example = "millrace run-batch -i requests.jsonl -o results.jsonl default"};
 }

@@ -2,6 +2,7 @@
 #include "cli.h"
 #include "command.h"
 #include "configuration.h"
+#include "rank_process.h"
 #include "serve/lifecycle.h"
 #include "serve/serve_flags.h"
 #include "serve/served_model.h"
@@ -71,7 +72,11 @@ app::Command serve() {
             flags->serve.declare(app);
             flags->models.declare(app);
             app::declare_configuration(app);
-            return [flags, &app] { return app::apply_configuration(app) ? 0 : serve(*flags); };
+            return [flags, &app] {
+              if (app::apply_configuration(app)) return 0;
+              const std::optional<int> followed = app::follow_as_rank(app);  // the file may ask for it
+              return followed ? *followed : serve(*flags);
+            };
           },
           .log_level = "info",
           .example = "millrace serve default --port 8080"};

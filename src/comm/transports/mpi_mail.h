@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "comm/mpi_library/mpi_calls.h"
+
+namespace millrace::comm {
+
+// Messages on a channel between this rank and others, of at most 2 GiB each. Nothing waits: each function looks once,
+// and returns 0 or an error of the library. One thread at a time.
+class MpiMail {
+ public:
+  using Message = std::vector<std::byte>;
+  MpiMail(const MpiCalls& calls, MpiChannel channel, int ranks)
+      : calls_(calls), channel_(static_cast<int>(channel)), incoming_(static_cast<std::size_t>(ranks)) {}
+
+  int send(int to, std::shared_ptr<const Message> message);
+  int flush();                                                   // forgets what has gone
+  std::size_t under_way() const noexcept { return under_way_; }  // bytes, when flush() was last called
+  // The next message of that rank, if it is there.
+  int look(int from, std::optional<Message>& message);
+
+ private:
+  struct Sent {
+    MpiHandle request;
+    std::shared_ptr<const Message> message;
+  };
+  struct Incoming {
+    bool begun = false;
+    MpiHandle request;
+    Message message;
+  };
+  const MpiCalls& calls_;
+  const int channel_;
+  std::deque<Sent> sent_;
+  std::size_t under_way_ = 0;
+  std::vector<Incoming> incoming_;  // by rank
+};
+
+}  // namespace millrace::comm
