@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/log.h"
 #include "engine/used_adapters.h"
 #include "kv/paged_cache.h"
 #include "model/ranks/rank_leader.h"
@@ -33,7 +34,7 @@ Result<std::unique_ptr<LocalExecutor>> LocalExecutor::create(model::Transformer&
   auto store = model.make_store(kv_pages, n_pages, window_pages > 0 ? std::max(window_pages, least) : n_pages);
   if (!store) return store.error();
   return std::unique_ptr<LocalExecutor>(
-      new LocalExecutor(model, backend, std::move(*store), n_pages, groups.window(), depth));
+      new LocalExecutor(model, backend, std::move(*store), n_pages, groups.window(), model.stages() > 1 ? 1 : depth));
 }
 
 void LocalExecutor::launch(StepInput input) {
@@ -72,7 +73,8 @@ Error LocalExecutor::fail(const Error& why) {
   }
   try {
     backend_.synchronize();
-  } catch (const LoadError&) {  // of the same failure
+  } catch (const LoadError& same) {
+    log::debug("{}", same.what());
   }
   return why;
 }

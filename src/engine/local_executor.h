@@ -26,6 +26,7 @@ class LocalExecutor final : public Executor {
   // they get so many `window_pages`, 0 = one for each page, but no fewer than a sequence needs. Model and backend must
   // outlive it. kResourceExhausted if the pages do not fit. It computes in wait(), on the processors that the engine's
   // thread needs too, so that more steps in flight than `depth` 1 gain nothing (docs/adr/025); they give the same bits.
+  // Of a model with stages it says nothing.
   static Result<std::unique_ptr<LocalExecutor>> create(model::Transformer& model, backend::Backend& backend,
                                                        const backend::KvFormat& kv_pages, std::int64_t kv_cache_tokens,
                                                        int depth = 1, std::int32_t window_pages = 0);

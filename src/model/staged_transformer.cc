@@ -57,9 +57,9 @@ void Transformer::answer_logits(backend::DeviceView logits) {
   group_->answer(std::as_bytes(std::span(rows.view().row(0), bytes_of(logits) / sizeof(float))), kAnyTime).or_throw();
 }
 
-void Transformer::take_results(const BatchInput& input, backend::DeviceView logits) {
+void Transformer::take_results(const BatchInput& input, std::size_t step, backend::DeviceView logits) {
   const auto take = [&](const backend::DeviceView& rows) {
-    const std::vector<std::byte> bytes = leader_->next_result();
+    const std::vector<std::byte> bytes = leader_->next_result(step);
     if (bytes.size() != bytes_of(rows)) {
       throw_load_error(ErrorCode::kUnavailable, "rank", "the last stage answers {} bytes instead of {}", bytes.size(),
                        bytes_of(rows));

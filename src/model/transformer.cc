@@ -268,7 +268,7 @@ void Transformer::rotate(const BatchInput& input) {
 
 TensorView Transformer::forward(const BatchInput& input, const kv::KvStore& store) {
   begin(input, store);
-  return finish(input);
+  return finish(input, begun_.size() - 1);  // others may be on their way
 }
 
 void Transformer::begin(const BatchInput& input, const kv::KvStore& store) {
@@ -305,20 +305,20 @@ void Transformer::begin(const BatchInput& input, const kv::KvStore& store) {
   begun_.push_back(begun);
 }
 
-TensorView Transformer::finish(const BatchInput& input) {
+TensorView Transformer::finish(const BatchInput& input, std::size_t step) {
   TransformerWorkspace& w = *workspace_;
   const backend::DeviceView logits = w.logits_memory.view(std::ssize(input.logit_rows), spec_.vocab_size);
-  const Begun begun = begun_.front();
-  begun_.pop_front();
+  const Begun begun = begun_[step];
+  begun_.erase(begun_.begin() + static_cast<std::ptrdiff_t>(step));
   expert_use_ = begun.experts;
   if (is_last()) {
     if (stages() > 1) answer_logits(logits);
     if (input.sink != nullptr) feed(input);
   } else if (leader_ != nullptr) {
-    take_results(input, logits);
+    take_results(input, step, logits);
   }
   if (leader_ != nullptr) {
-    const RankReport others = leader_->finish_step(begun.residual_key);
+    const RankReport others = leader_->finish_step(step, begun.residual_key);
     expert_use_ += others.experts;
     for (const RankReport::Overflow& o : others.overflows) {
       overflows_.push_back(

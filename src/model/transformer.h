@@ -80,7 +80,7 @@ class Transformer {
   // and the next one goes on with it. Further ones may begin before finish(), which is for the oldest, and has its
   // input. Rows that one step writes another may only read if it begins later.
   void begin(const BatchInput& input, const kv::KvStore& store);
-  TensorView finish(const BatchInput& input);
+  TensorView finish(const BatchInput& input) { return finish(input, 0); }
   // A step has failed because ranks are gone: none that has begun will be finished. Only on rank 0.
   void abandon(const Error& why);
   // What a rank behind rank 0 reports of the last step, but for what follows from its command.
@@ -158,7 +158,9 @@ class Transformer {
   void pass_residual();
   // Of the last stage, to rank 0 and there.
   void answer_logits(backend::DeviceView logits);
-  void take_results(const BatchInput& input, backend::DeviceView logits);
+  void take_results(const BatchInput& input, std::size_t step, backend::DeviceView logits);
+  // The step of that number among those that have begun and are not finished.
+  TensorView finish(const BatchInput& input, std::size_t step);
 
   ModelSpec spec_;
   backend::Backend& backend_;

@@ -204,14 +204,14 @@ void RankLeader::step(const BatchInput& input, std::uint32_t store) {
   steps_.push_back(std::move(launched));
 }
 
-std::vector<std::byte> RankLeader::next_result() {
-  const Step& step = steps_.front();
+std::vector<std::byte> RankLeader::next_result(std::size_t index) {
+  const Step& step = steps_[index];
   return answers_.next(step.reports[static_cast<std::size_t>(result_rank()) - 1], step.timeout);
 }
 
-RankReport RankLeader::finish_step(std::uint64_t residual_key) {
-  const Step step = std::move(steps_.front());
-  steps_.pop_front();
+RankReport RankLeader::finish_step(std::size_t index, std::uint64_t residual_key) {
+  const Step step = std::move(steps_[index]);
+  steps_.erase(steps_.begin() + static_cast<std::ptrdiff_t>(index));
   RankReport sum;
   for (const AnswerQueue::Ticket& ticket : step.reports) {
     const std::vector<std::byte> bytes = answers_.next(ticket, step.timeout);

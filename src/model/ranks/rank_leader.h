@@ -53,11 +53,13 @@ class RankLeader {
   void step(const BatchInput& input, std::uint32_t store);
   // Whether the newest step wants the key of this rank's residual, RankReport::residual_key.
   bool checks_residual() const noexcept { return steps_.back().checks_residual; }
-  // What the last of several stages has computed of it: logits, then blocks of what goes to its sink.
-  std::vector<std::byte> next_result();
-  // Waits until the others have computed that step. Throws kUnavailable, naming the rank, also where one of them did
-  // something else, or has other rows than this rank. Returns what they report of experts and overflows.
-  RankReport finish_step(std::uint64_t residual_key);
+  // What the last of several stages has computed of a step: logits, then blocks of what goes to its sink. `index`:
+  // among the steps that are not finished, the oldest is 0.
+  std::vector<std::byte> next_result(std::size_t index);
+  // Waits until the others have computed that step, which is finished then. Throws kUnavailable, naming the rank, also
+  // where one of them did something else, or has other rows than this rank. Returns what they report of experts and
+  // overflows.
+  RankReport finish_step(std::size_t index, std::uint64_t residual_key);
 
   // Makes the others' stores, in the format of pages of the whole model. `made`: what came of this rank's. Waits for
   // all. kResourceExhausted names the ranks whose memory is too short.
