@@ -45,7 +45,7 @@ struct WeightSource {
   std::int64_t experts = 1;
   // What each expert's matrix is multiplied by; empty = 1.
   std::vector<float> factors = {};
-  // So many first rows, in whole groups of RoundingStatistics, are not counted there: another rank has them too.
+  // How many of the first rows, in whole groups of RoundingStatistics, are not counted there, as another rank has them.
   std::int64_t uncounted_rows = 0;
 };
 

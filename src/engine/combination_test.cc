@@ -261,7 +261,7 @@ void CombinationTest::expect_what_happened() const {
   EXPECT_GT(hits_, 0);
   EXPECT_GT(accepted_, 0);
   EXPECT_GT(rejected_, 0);
-  EXPECT_TRUE(on_branches_ > 0 || transformer_.stages() > 1);
+  EXPECT_TRUE(on_branches_ > 0 || transformer_.part().stages() > 1);
 }
 
 class MixtureCombinations : public CombinationTest {
@@ -278,7 +278,7 @@ class MixtureCombinations : public CombinationTest {
 
 TEST_F(CombinationTest, OfAnyFeaturesGiveWhatThePlainPathGives) {
   SeenFeatures seen;
-  const int stride = backend::test_memory_is_locked() || transformer_.is_shared() ? kLockedStride : 1;
+  const int stride = backend::test_memory_is_locked() || transformer_.part().is_shared() ? kLockedStride : 1;
   run_combinations(seen, kModels[0], stride);
   expect_what_happened();
   if (HasFailure()) return;
@@ -366,7 +366,7 @@ TEST_F(OneWindow, GivesWhatThePlainPathGivesForEveryKindOfAnswer) {
   }
   EXPECT_GT(preemptions_, 0);
   EXPECT_GT(hits_, 0);
-  EXPECT_TRUE(on_branches_ > 0 || transformer_.stages() > 1);
+  EXPECT_TRUE(on_branches_ > 0 || transformer_.part().stages() > 1);
   EXPECT_GT(windows_evicted_, 0);
 }
 

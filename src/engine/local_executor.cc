@@ -33,13 +33,13 @@ Result<std::unique_ptr<LocalExecutor>> LocalExecutor::create(model::Transformer&
   const std::int32_t least = std::min(n_pages, kv::min_window_pages(groups.window(), groups.block_tokens));
   auto store = model.make_store(kv_pages, n_pages, window_pages > 0 ? std::max(window_pages, least) : n_pages);
   if (!store) return store.error();
-  return std::unique_ptr<LocalExecutor>(
-      new LocalExecutor(model, backend, std::move(*store), n_pages, groups.window(), model.stages() > 1 ? 1 : depth));
+  return std::unique_ptr<LocalExecutor>(new LocalExecutor(model, backend, std::move(*store), n_pages, groups.window(),
+                                                          model.part().stages() > 1 ? 1 : depth));
 }
 
 void LocalExecutor::launch(StepInput input) {
   launched_.push_back(std::make_unique<Launched>(depth() > 1 ? StepInput(input) : std::move(input)));
-  if (model_.stages() == 1) return;
+  if (model_.part().stages() == 1) return;
   Launched& launched = *launched_.back();
   try {
     make_batch(launched);
@@ -112,7 +112,7 @@ void LocalExecutor::make_batch(Launched& launched) {
 
 StepResult LocalExecutor::finish(Launched& launched) {
   StepResult& result = launched.result;
-  if (model_.stages() > 1) {
+  if (model_.part().stages() > 1) {
     result.logits = model_.finish(launched.batch);
   } else {
     make_batch(launched);

@@ -58,7 +58,7 @@ class LocalExecutor final : public Executor {
   const kv::KvStore& store() const noexcept { return store_; }
   // The drafter hears of the pages, and sees the states of the steps launched from now on.
   void set_drafter(std::unique_ptr<draft::Drafter> drafter) override;
-  int depth() const noexcept override { return std::max(depth_, model_.stages()); }
+  int depth() const noexcept override { return std::max(depth_, model_.part().stages()); }
   bool feeds() const noexcept override { return depth_ > 1; }
   void launch(StepInput input) override;
   void for_each(std::int64_t items, const std::function<void(std::int64_t)>& item) override {

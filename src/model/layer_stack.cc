@@ -28,8 +28,7 @@ LayerStack::LayerStack(WeightLoader& weights, const ModelSpec& spec, backend::Ba
                        const std::function<void(std::int64_t layer)>& before) {
   BlockLoader loader(weights, spec, backend, precision, shards);
   std::int64_t kv_layers = 0;
-  const RowRange own =
-      shards.shards == nullptr ? RowRange{0, std::ssize(spec.layers)} : shards.shards->layers(shards.rank);
+  const RowRange own = shards.layers(std::ssize(spec.layers));
   for (const LayerSpec& layer : spec.layers) {
     const std::int64_t index = size();
     const bool is_own = index >= own.first && index < own.last;

@@ -12,14 +12,6 @@
 
 namespace millrace::model {
 
-class Shards;
-
-// Which part of a model a process computes.
-struct RankShards {
-  std::shared_ptr<const Shards> shards;  // null: all of it
-  int rank = 0;
-};
-
 // How the ranks of a tensor-parallel group share a model: by output rows alone, so that every output remains one chain
 // of additions and any number of ranks gives the bits of one. Whole heads, groups of 32 hidden values and panels of 16
 // rows of the residual and the vocabulary are never cut. A key head whose query heads are of two ranks is of both. What
@@ -70,6 +62,23 @@ class Shards {
 
   std::vector<double> until_;               // the shares of each place and of those before it, of 1
   std::vector<std::int64_t> first_layers_;  // [stages + 1], the last is the number of layers
+};
+
+// Which part of a model a process computes.
+struct RankShards {
+  std::shared_ptr<const Shards> shards;  // null: all of it
+  int rank = 0;
+
+  bool is_shared() const noexcept { return shards != nullptr; }
+  int ranks() const noexcept { return shards == nullptr ? 1 : shards->ranks(); }
+  int stages() const noexcept { return shards == nullptr ? 1 : shards->stages(); }
+  // Whether it has the embedding, or the head.
+  bool is_first() const noexcept { return shards == nullptr || shards->is_first(rank); }
+  bool is_last() const noexcept { return shards == nullptr || shards->is_last(rank); }
+  // Its layers, of a model of so many.
+  RowRange layers(std::int64_t all) const noexcept {
+    return shards == nullptr ? RowRange{0, all} : shards->layers(rank);
+  }
 };
 
 }  // namespace millrace::model

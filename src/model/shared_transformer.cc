@@ -12,8 +12,15 @@
 
 namespace millrace::model {
 
+backend::WeightSource head_source(WeightLoader& loader, const ModelSpec& spec) {
+  const std::string name = spec.names.head + ".weight";
+  const std::int64_t width = spec.embedding_width();
+  return spec.unit_head ? WeightLoader::with_unit_rows(loader.linear(name, spec.vocab_size, width))
+                        : loader.outer(name, spec.vocab_size, width);
+}
+
 void Transformer::hold_vocabulary(const checkpoint::Checkpoint& checkpoint) {
-  if (!is_shared() || held_.embedding != nullptr) return;
+  if (!shards_.is_shared() || held_.embedding != nullptr) return;
   if (project_in_ != nullptr) {
     throw_load_error(ErrorCode::kUnsupported, "tensor-parallel-size",
                      "tensor-parallel-size is {}: speculators do not work with ranks of a model whose embeddings have "
@@ -22,7 +29,7 @@ void Transformer::hold_vocabulary(const checkpoint::Checkpoint& checkpoint) {
   }
   WeightLoader loader(checkpoint, spec_, quantization_);
   const WeightNames& names = spec_.names;
-  if (!spec_.tied_head) held_.head = backend_.make_linear({head_source(loader)}, precision_);
+  if (!spec_.tied_head) held_.head = backend_.make_linear({head_source(loader, spec_)}, precision_);
   if (loader.has(names.head + ".bias")) {
     held_.head_bias = backend_.make_vector(loader.vector(names.head + ".bias", spec_.vocab_size));
   }
@@ -30,13 +37,10 @@ void Transformer::hold_vocabulary(const checkpoint::Checkpoint& checkpoint) {
       {loader.outer(names.embedding + ".weight", spec_.vocab_size, spec_.embedding_width())}, precision_);
 }
 
-kv::KvGroups Transformer::kv_groups(const backend::KvFormat& form, int rank) const {
-  return kv::group_layers(is_shared() ? shards_.shards->kv_needs(spec_, rank) : kv_needs(spec_), form);
+kv::KvGroups Transformer::kv_groups(const backend::KvFormat& form, std::optional<int> rank) const {
+  return kv::group_layers(
+      shards_.is_shared() ? shards_.shards->kv_needs(spec_, rank.value_or(shards_.rank)) : kv_needs(spec_), form);
 }
-
-int Transformer::stages() const noexcept { return is_shared() ? shards_.shards->stages() : 1; }
-
-int Transformer::ranks() const noexcept { return is_shared() ? shards_.shards->ranks() : 1; }
 
 Result<kv::KvStore> Transformer::make_store(const backend::KvFormat& form, std::int32_t pages,
                                             std::int32_t window_pages) {
@@ -66,10 +70,6 @@ RowRange Transformer::vocabulary_rows() const noexcept {
   if (!vocabulary_.are_shared()) return {0, spec_.vocab_size};
   const auto rank = static_cast<std::size_t>(shards_.shards->place(shards_.rank));
   return {vocabulary_.borders()[rank], vocabulary_.borders()[rank + 1]};
-}
-
-backend::WeightSource Transformer::of_rank(backend::WeightSource vocabulary) const {
-  return WeightLoader::with_range(std::move(vocabulary), vocabulary_rows());
 }
 
 void Transformer::set_int8x2(std::span<const std::string> weights) {
@@ -109,9 +109,19 @@ void Transformer::abandon(const Error& why) {
   if (leader_ != nullptr) leader_->lose(why);
 }
 
-RankReport Transformer::report() {
+std::uint64_t key_of_rows(backend::Backend& backend, const backend::DeviceView& rows) {
+  const backend::HostView values = backend.host_view(rows);
+  std::uint64_t key = 0;
+  for (std::int64_t t = 0; t < rows.rows(); ++t) {
+    key = checksum(std::as_bytes(std::span(values.view().row(t), static_cast<std::size_t>(rows.cols()))), key);
+  }
+  return key;
+}
+
+RankReport Transformer::report(bool checks_residual) {
   RankReport report{.experts = {}, .overflows = {}};
   if (shards_.shards->place(shards_.rank) == 0) report.experts = expert_use_;
+  if (checks_residual) report.residual_key = key_of_rows(backend_, workspace_->layer.residual);
   for (const backend::KvOverflow& o : backend_.take_kv_overflows()) {
     report.overflows.push_back({o.layer, o.head, o.position, o.page, o.of_key, o.value, std::string(o.encoding)});
   }
@@ -123,16 +133,6 @@ std::vector<backend::KvOverflow> Transformer::take_kv_overflows() {
   all.insert(all.end(), overflows_.begin(), overflows_.end());
   overflows_.clear();
   return all;
-}
-
-std::uint64_t Transformer::residual_key() const {
-  const backend::HostView rows = backend_.host_view(workspace_->layer.residual);
-  const TensorView view = rows.view();
-  std::uint64_t key = 0;
-  for (std::int64_t t = 0; t < view.rows(); ++t) {
-    key = checksum(std::as_bytes(std::span(view.row(t), static_cast<std::size_t>(view.cols()))), key);
-  }
-  return key;
 }
 
 }  // namespace millrace::model

@@ -63,6 +63,7 @@ Transformer::Transformer(const checkpoint::Checkpoint& checkpoint, ModelSpec spe
       backend_(backend),
       shards_{options.shards, options.shards != nullptr ? options.group->rank() : 0},
       group_(options.group),
+      link_(group_.get(), backend),
       leader_(options.leader),
       max_length_(options.max_length > 0 ? options.max_length : spec_.context_length),
       precision_(options.precision),
@@ -72,22 +73,22 @@ Transformer::Transformer(const checkpoint::Checkpoint& checkpoint, ModelSpec spe
   CHECK(options.shards == nullptr || backend.ranks() == options.shards->stage_ranks());
   CHECK((options.leader != nullptr) == (options.shards != nullptr && shards_.rank == 0));
   load(checkpoint, options);
-  workspace_->columns = step_columns(spec_, is_shared() && shards_.shards->stage_ranks() > 1);
+  workspace_->columns = step_columns(spec_, shards_.is_shared() && shards_.shards->stage_ranks() > 1);
 }
 
 void Transformer::load(const checkpoint::Checkpoint& checkpoint, const ModelOptions& options) {
   WeightLoader loader(checkpoint, spec_, options.quantization);
   const std::uint64_t all_bytes = loader.bytes();
   const WeightNames& names = spec_.names;
-  if (is_shared() && shards_.shards->stage_ranks() > 1) {
+  if (shards_.is_shared() && shards_.shards->stage_ranks() > 1) {
     vocabulary_ = {shards_.shards->borders(outer_weights(spec_).front(), 0), shards_.shards->place(shards_.rank)};
   }
-  if (is_first() || (is_last() && spec_.tied_head)) {
+  if (shards_.is_first() || (shards_.is_last() && spec_.tied_head)) {
     embedding_ = backend_.make_linear(
-        {of_rank(loader.outer(names.embedding + ".weight", spec_.vocab_size, spec_.embedding_width()))},
+        {WeightLoader::with_range(loader.outer(names.embedding + ".weight", spec_.vocab_size, spec_.embedding_width(), vocabulary_rows()))},
         options.precision);
   }
-  if (is_first()) {
+  if (shards_.is_first()) {
     embedding_norm_ = NormWeights(loader, names.embedding_norm, spec_.embedding_norm, spec_.hidden_size, backend_);
   }
   load_positions(loader, options);
@@ -96,7 +97,7 @@ void Transformer::load(const checkpoint::Checkpoint& checkpoint, const ModelOpti
   });
   final_norm_ = NormWeights(loader, names.final_norm, spec_.final_norm, spec_.hidden_size, backend_);
   load_head(loader, options);
-  mark_others_used(loader);
+  mark_used_elsewhere(loader, shards_);
   if (options.progress) options.progress(all_bytes, all_bytes);
   loader.check_all_used();
   backend_.finish_loading();
@@ -114,7 +115,7 @@ void Transformer::load_positions(WeightLoader& loader, const ModelOptions& optio
     throw_load_error(ErrorCode::kInvalidArgument, "max-model-len", "max-model-len is {}: this model has {} positions",
                      max_length_, spec_.context_length);
   }
-  if (!is_first()) return;
+  if (!shards_.is_first()) return;
   positions_ = backend_.make_linear({spec_.positions == PositionKind::kLearned
                                          ? loader.linear(spec_.names.positions + ".weight", rows, spec_.hidden_size)
                                          : sinusoidal_positions(rows, spec_.hidden_size)},
@@ -127,14 +128,14 @@ void Transformer::load_head(WeightLoader& loader, const ModelOptions& options) {
     return backend_.make_linear({loader.linear(name + ".weight", rows, cols)}, options.precision);
   };
   if (!names.project_in.empty()) {
-    if (is_first()) project_in_ = linear(names.project_in, spec_.hidden_size, spec_.embedding_width());
-    if (is_last()) project_out_ = linear(names.project_out, spec_.embedding_width(), spec_.hidden_size);
+    if (shards_.is_first()) project_in_ = linear(names.project_in, spec_.hidden_size, spec_.embedding_width());
+    if (shards_.is_last()) project_out_ = linear(names.project_out, spec_.embedding_width(), spec_.hidden_size);
   }
-  if (!is_last()) return;
+  if (!shards_.is_last()) return;
   if (spec_.tied_head) {
     loader.mark_used(names.head + ".weight");  // some files repeat the embedding as the head
   } else {
-    head_ = backend_.make_linear({of_rank(head_source(loader))}, options.precision);
+    head_ = backend_.make_linear({WeightLoader::with_range(head_source(loader, spec_), vocabulary_rows())}, options.precision);
   }
   if (loader.has(names.head + ".bias")) {
     const std::vector<float> bias = loader.vector(names.head + ".bias", spec_.vocab_size);
@@ -142,13 +143,6 @@ void Transformer::load_head(WeightLoader& loader, const ModelOptions& options) {
     head_bias_ = backend_.make_vector(
         std::span(bias).subspan(static_cast<std::size_t>(own.first), static_cast<std::size_t>(own.size())));
   }
-}
-
-backend::WeightSource Transformer::head_source(WeightLoader& loader) const {
-  const std::string name = spec_.names.head + ".weight";
-  const std::int64_t width = spec_.embedding_width();
-  return spec_.unit_head ? WeightLoader::with_unit_rows(loader.linear(name, spec_.vocab_size, width))
-                         : loader.outer(name, spec_.vocab_size, width);
 }
 
 std::size_t Transformer::reserve(std::int64_t rows, std::int64_t logit_rows) {
@@ -201,7 +195,14 @@ void Transformer::embed(const BatchInput& input) {
   const backend::DeviceView& embedded = project_in_ ? w.embedded : residual;
   backend_.gather(*embedding_, input.tokens,
                   {.first_row = vocabulary_rows().first, .adapters = w.adapters.of(kEmbeddingPlace)}, embedded);
-  if (vocabulary_.are_shared()) exchange_embedded(input.tokens);
+  if (vocabulary_.are_shared()) {  // every token's row is of the rank that has it
+    w.owners.clear();
+    for (const std::int32_t token : input.tokens) {
+      const auto border = std::ranges::upper_bound(vocabulary_.borders(), token);
+      w.owners.push_back(static_cast<std::int32_t>(border - vocabulary_.borders().begin()) - 1);
+    }
+    backend_.exchange({.owners = w.owners}, embedded);
+  }
   if (spec_.embedding_scale != 1.0f) backend_.scale({.factor = spec_.embedding_scale}, embedded);
   if (project_in_) backend_.linear(*project_in_, {}, embedded, residual);
   if (positions_) {
@@ -212,17 +213,6 @@ void Transformer::embed(const BatchInput& input) {
     backend_.gather(*positions_, w.table_rows, {.accumulate = true}, residual);
   }
   if (!embedding_norm_.empty()) backend_.norm(embedding_norm_.view(), {}, residual, residual);
-}
-
-// Every token's row is of the rank that has it.
-void Transformer::exchange_embedded(std::span<const std::int32_t> tokens) {
-  TransformerWorkspace& w = *workspace_;
-  w.owners.clear();
-  for (const std::int32_t token : tokens) {
-    const auto border = std::ranges::upper_bound(vocabulary_.borders(), token);
-    w.owners.push_back(static_cast<std::int32_t>(border - vocabulary_.borders().begin()) - 1);
-  }
-  backend_.exchange({.owners = w.owners}, project_in_ ? w.embedded : w.layer.residual);
 }
 
 std::int64_t Transformer::rope_length(std::int64_t tokens) const noexcept {
@@ -277,13 +267,13 @@ void Transformer::begin(const BatchInput& input, const kv::KvStore& store) {
   CHECK(store.windowed() == nullptr || input.window_pages.size() == input.sequences.size());
   prepare_workspace(input);
   if (leader_ != nullptr) leader_->step(input, store.number());
-  if (is_first()) {
+  if (shards_.is_first()) {
     embed(input);
   } else {
-    take_residual();
+    link_.take(w.layer.residual);
   }
   rotate(input);
-  const RowRange own = is_shared() ? shards_.shards->layers(shards_.rank) : RowRange{0, layers_->size()};
+  const RowRange own = shards_.layers(layers_->size());
   std::vector<std::int64_t> layers;
   for (std::int64_t i = own.first; i < own.last; ++i) {
     if (input.layers.empty() || std::ranges::binary_search(input.layers, i)) layers.push_back(i);
@@ -293,15 +283,15 @@ void Transformer::begin(const BatchInput& input, const kv::KvStore& store) {
     layers_->run(backend_, layer, w.layer, store);
   }
   if (input.hook != nullptr && own.last == layers_->size()) input.hook->pass(layers_->size(), w.layer.residual);
-  if (is_last() && !input.logit_rows.empty()) {
+  if (shards_.is_last() && !input.logit_rows.empty()) {
     logits_of_ranks(input.logit_rows, w.logits_memory.view(std::ssize(input.logit_rows), spec_.vocab_size),
                     w.adapters.of(kHeadPlace, input.logit_rows));
   }
   backend_.synchronize();
   Begun begun;
   for (const std::int64_t layer : layers) layers_->count_experts(backend_, layer, begun.experts);
-  if (!is_last()) pass_residual();
-  if (leader_ != nullptr && leader_->checks_residual()) begun.residual_key = residual_key();
+  if (!shards_.is_last()) link_.pass(w.layer.residual);
+  if (leader_ != nullptr && leader_->checks_residual()) begun.residual_key = key_of_rows(backend_, w.layer.residual);
   begun_.push_back(begun);
 }
 
@@ -311,11 +301,12 @@ TensorView Transformer::finish(const BatchInput& input, std::size_t step) {
   const Begun begun = begun_[step];
   begun_.erase(begun_.begin() + static_cast<std::ptrdiff_t>(step));
   expert_use_ = begun.experts;
-  if (is_last()) {
-    if (stages() > 1) answer_logits(logits);
-    if (input.sink != nullptr) feed(input);
+  if (shards_.is_last()) {
+    if (shards_.stages() > 1) link_.answer(logits);
+    if (input.sink != nullptr) feed(input, step);
   } else if (leader_ != nullptr) {
-    take_results(input, step, logits);
+    if (logits.rows() > 0) take_result(*leader_, step, backend_, logits);
+    if (input.sink != nullptr) feed(input, step);
   }
   if (leader_ != nullptr) {
     const RankReport others = leader_->finish_step(step, begun.residual_key);
@@ -326,22 +317,22 @@ TensorView Transformer::finish(const BatchInput& input, std::size_t step) {
     }
   }
   if (input.hook != nullptr) input.hook->computed(input);
-  if (!is_last() && leader_ == nullptr) return {};
+  if (!shards_.is_last() && leader_ == nullptr) return {};
   w.logits = backend_.host_view(logits);
   return w.logits.view();
 }
 
 void Transformer::compute_logits(const backend::Norm& norm, std::span<const std::int64_t> rows, backend::DeviceView x,
                                  backend::DeviceView out, std::span<const backend::AdapterRows> adapters) const {
-  CHECK(!is_shared() || held_.embedding != nullptr);
-  const backend::DeviceVector& bias = is_shared() ? held_.head_bias : head_bias_;
+  CHECK(!shards_.is_shared() || held_.embedding != nullptr);
+  const backend::DeviceVector& bias = shards_.is_shared() ? held_.head_bias : head_bias_;
   multiply_head(head(), bias.address(), norm, rows, x, out, adapters);
 }
 
 void Transformer::logits_of_ranks(std::span<const std::int64_t> rows, backend::DeviceView out,
                                   std::span<const backend::AdapterRows> adapters) {
-  multiply_head(own_head(), head_bias_.address(), final_norm(), rows, workspace_->layer.residual, vocabulary_.own(out),
-                adapters);
+  multiply_head(*(head_ ? head_ : embedding_), head_bias_.address(), final_norm(), rows, workspace_->layer.residual,
+                vocabulary_.own(out), adapters);
   vocabulary_.exchange(backend_, out, true);
 }
 
@@ -360,24 +351,21 @@ void Transformer::multiply_head(const backend::Linear& head, backend::DeviceAddr
   }
 }
 
-void Transformer::reserve_sink() {
+void Transformer::feed(const BatchInput& input, std::size_t step) {
   TransformerWorkspace& w = *workspace_;
-  if (w.sink_memory.size() > 0) return;
-  const std::int64_t widest = std::max(spec_.vocab_size, spec_.hidden_size);
-  w.sink_memory = backend_.allocate(static_cast<std::size_t>(kSinkRows * widest) * sizeof(float)).or_throw();
-}
-
-void Transformer::feed(const BatchInput& input) {
-  TransformerWorkspace& w = *workspace_;
-  reserve_sink();
+  w.reserve_sink(backend_, spec_);
   const auto in_blocks = [&](const std::vector<std::int64_t>& rows, std::int64_t columns, const auto& compute,
                              const auto& take) {
     const auto n = static_cast<std::int64_t>(rows.size());
     for (std::int64_t first = 0; first < n; first += kSinkRows) {
       const std::int64_t count = std::min(kSinkRows, n - first);
       const backend::DeviceView block = w.sink_memory.view(count, columns);
-      compute(std::span(rows).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)), block);
-      backend_.synchronize();
+      if (shards_.is_last()) {
+        compute(std::span(rows).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)), block);
+        backend_.synchronize();
+      } else {
+        take_result(*leader_, step, backend_, block);
+      }
       take(first, backend_.host_view(block).view());
     }
   };
@@ -393,18 +381,19 @@ void Transformer::feed(const BatchInput& input) {
 
 const backend::Linear* Transformer::outer(OuterPlace place) const noexcept {
   if (place == kEmbeddingPlace) return embedding_.get();
-  if (place == kHeadPlace) return &own_head();
+  if (place == kHeadPlace) return &*(head_ ? head_ : embedding_);
   return place == kProjectInPlace ? project_in_.get() : place == kProjectOutPlace ? project_out_.get() : nullptr;
 }
 
 std::vector<backend::Linear*> Transformer::linears() const {
   std::vector<backend::Linear*> out = layers_->linears();
-  if (is_last()) out.push_back(head_ ? head_.get() : embedding_.get());
+  if (shards_.is_last()) out.push_back(head_ ? head_.get() : embedding_.get());
   return out;
 }
 
 double Transformer::weight_bytes(double rows) const noexcept {
-  return (is_last() ? static_cast<double>(own_head().packed_bytes()) : 0.0) + layers_->weight_bytes(rows);
+  return (shards_.is_last() ? static_cast<double>((head_ ? head_ : embedding_)->packed_bytes()) : 0.0) +
+         layers_->weight_bytes(rows);
 }
 
 std::size_t Transformer::weight_bytes() const noexcept {
@@ -414,7 +403,5 @@ std::size_t Transformer::weight_bytes() const noexcept {
   for (const backend::Linear* linear : layers_->linears()) bytes += linear->packed_bytes();
   return bytes;
 }
-
-std::string Transformer::description() const { return layers_->description(); }
 
 }  // namespace millrace::model

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -20,6 +21,7 @@
 #include "model/model_spec.h"
 #include "model/norm_weights.h"
 #include "model/ranks/rank_answers.h"
+#include "model/ranks/stage_link.h"
 #include "model/rope.h"
 #include "tensor/view.h"
 
@@ -60,10 +62,8 @@ class Transformer {
   // sequences are, or as those are that stay within the original context.
   std::int64_t rope_length(std::int64_t tokens) const noexcept;
   // The KV groups of a KvStore for this model, of this rank or of another one.
-  kv::KvGroups kv_groups(const backend::KvFormat& form) const { return kv_groups(form, shards_.rank); }
-  kv::KvGroups kv_groups(const backend::KvFormat& form, int rank) const;
-  int ranks() const noexcept;
-  int stages() const noexcept;
+  kv::KvGroups kv_groups(const backend::KvFormat& form, std::optional<int> rank = {}) const;
+  const RankShards& part() const noexcept { return shards_; }
   RankLeader* leader() const noexcept { return leader_.get(); }  // null: there is one rank, or this is not rank 0
 
   // A store for this model, on all its ranks: see KvStore::create().
@@ -76,17 +76,17 @@ class Transformer {
   // Returns logits [logit_rows, V] f32, valid until the next call. Throws LoadError (kResourceExhausted) if memory for
   // so many rows is lacking; a smaller step may then still succeed.
   TensorView forward(const BatchInput& input, const kv::KvStore& store);
-  // The same in two parts, where stages() > 1 and this is rank 0: begin() returns when this stage has computed the step
-  // and the next one goes on with it. Further ones may begin before finish(), which is for the oldest, and has its
-  // input. Rows that one step writes another may only read if it begins later.
+  // The same in two parts, where part().stages() > 1 and this is rank 0: begin() returns when this stage has computed
+  // the step and the next one goes on with it. Further ones may begin before finish(), which is for the oldest, and has
+  // its input. Rows that one step writes another may only read if it begins later.
   void begin(const BatchInput& input, const kv::KvStore& store);
-  TensorView finish(const BatchInput& input) { return finish(input, 0); }
+  // `step`: another one than the oldest, its number among those that have begun and are not finished.
+  TensorView finish(const BatchInput& input, std::size_t step = 0);
   // A step has failed because ranks are gone: none that has begun will be finished. Only on rank 0.
   void abandon(const Error& why);
-  // What a rank behind rank 0 reports of the last step, but for what follows from its command.
-  RankReport report();
-  // Of the rows behind the last layer of the last step. Costs what reading them does.
-  std::uint64_t residual_key() const;
+  // What a rank behind rank 0 reports of the last step, but for what follows from its command. `checks_residual`: with
+  // the key of the rows behind its last layer, which costs what reading them does.
+  RankReport report(bool checks_residual);
   // See Backend::take_kv_overflows(); of all ranks.
   std::vector<backend::KvOverflow> take_kv_overflows();
   // What the rows of the last step chose among experts.
@@ -103,7 +103,7 @@ class Transformer {
   void compute_logits(const backend::Norm& norm, std::span<const std::int64_t> rows, backend::DeviceView x,
                       backend::DeviceView out, std::span<const backend::AdapterRows> adapters = {}) const;
   const backend::Linear& head() const noexcept {
-    return held_.embedding == nullptr ? own_head() : held_.head ? *held_.head : *held_.embedding;
+    return held_.embedding == nullptr ? *(head_ ? head_ : embedding_) : held_.head ? *held_.head : *held_.embedding;
   }
   const backend::Linear& embedding() const noexcept { return held_.embedding ? *held_.embedding : *embedding_; }
 
@@ -121,25 +121,16 @@ class Transformer {
   void set_int8x2(std::span<const std::string> weights);
   void start_rounding_statistics();
   std::vector<backend::RoundingStatistics> take_rounding_statistics();
-  bool is_shared() const noexcept { return shards_.shards != nullptr; }
-  // Whether this rank has the embedding, or the head.
-  bool is_first() const noexcept { return !is_shared() || shards_.shards->is_first(shards_.rank); }
-  bool is_last() const noexcept { return !is_shared() || shards_.shards->is_last(shards_.rank); }
 
   // Bytes of weights that a step of so many rows reads: all but the embedding table, unless the output head is tied to
   // it, and of experts those that rows choosing at random touch; of 0 rows what every step reads.
   double weight_bytes(double rows) const noexcept;
   std::size_t weight_bytes() const noexcept;
-  // Format and kernel of the largest weights, as text for people: "q4_1 (avx512_vnni int8)".
-  std::string description() const;
 
  private:
   void load(const checkpoint::Checkpoint& checkpoint, const ModelOptions& options);
   void load_positions(WeightLoader& loader, const ModelOptions& options);
   void load_head(WeightLoader& loader, const ModelOptions& options);
-  backend::WeightSource head_source(WeightLoader& loader) const;
-  const backend::Linear& own_head() const noexcept { return head_ ? *head_ : *embedding_; }
-  void mark_others_used(WeightLoader& loader) const;
   // compute_logits() of all ranks; rank 0 gets those of the whole vocabulary.
   void logits_of_ranks(std::span<const std::int64_t> rows, backend::DeviceView out,
                        std::span<const backend::AdapterRows> adapters);
@@ -148,25 +139,15 @@ class Transformer {
                      std::span<const backend::AdapterRows> adapters) const;
   void prepare_workspace(const BatchInput& input);
   void embed(const BatchInput& input);
-  void exchange_embedded(std::span<const std::int32_t> tokens);
-  // The rows of a matrix for the vocabulary that this rank has.
-  backend::WeightSource of_rank(backend::WeightSource vocabulary) const;
-  void feed(const BatchInput& input);
-  void reserve_sink();
-  // Rows on their way from one stage to the next.
-  void take_residual();
-  void pass_residual();
-  // Of the last stage, to rank 0 and there.
-  void answer_logits(backend::DeviceView logits);
-  void take_results(const BatchInput& input, std::size_t step, backend::DeviceView logits);
-  // The step of that number among those that have begun and are not finished.
-  TensorView finish(const BatchInput& input, std::size_t step);
+  // Passes rows to the sink: computed here, or by the last stage for rank 0, of that step.
+  void feed(const BatchInput& input, std::size_t step);
 
   ModelSpec spec_;
   backend::Backend& backend_;
   RankShards shards_;
   std::shared_ptr<comm::Communicator> group_;  // null: there is one rank
-  std::shared_ptr<RankLeader> leader_;         // of rank 0
+  StageLink link_;
+  std::shared_ptr<RankLeader> leader_;  // of rank 0
   RankColumns vocabulary_;
   std::int64_t max_length_;
   backend::MatmulPrecision precision_;

@@ -63,6 +63,7 @@ class WeightLoader {
   std::vector<float> vector(const std::string& name, const BlockWeight& weight);
   // The values of heads: of one tensor [rows] or [heads, D], or of one for each head, whose number stands for `[]`.
   std::vector<float> head_vector(const std::string& name, const BlockWeight& weight);
+  const ModelSpec& spec() const noexcept { return spec_; }
   void mark_used(const std::string& name) { used_.insert(spec_.names.in_file(name)); }
   // All weights that a layer, or the model outside its layers, could have: other ranks have them.
   void mark_layer_used(std::int64_t layer);

@@ -38,7 +38,7 @@ std::uint64_t origin_key(const LoadedModel& loaded) {
   if (loaded.ranks != nullptr) encodings += fmt::format(" ranks {}", config.ranks.text());
   return checksum(fmt::format("{:016x}|{:016x}|{}|{}|{}|{}|{}|{}", loaded.weights_key,
                               model::computation_key(loaded.transformer->spec()), build_key(),
-                              loaded.transformer->description(), config.matmul_precision, encodings, config.kv_layout,
+                              loaded.transformer->layers().description(), config.matmul_precision, encodings, config.kv_layout,
                               loaded.transformer->max_length()));
 }
 
@@ -58,7 +58,7 @@ std::unique_ptr<kv::DiskTier> open_disk_tier(const LoadedModel& loaded, const En
 kv::KvBudget budget_of(const LoadedModel& loaded, const sched::Config& steps) {
   const kv::KvGroups groups = loaded.transformer->kv_groups(loaded.config.kv_pages());
   std::size_t window = 0, page = 0;  // of the rank that has most
-  for (int rank = 0; rank < loaded.transformer->ranks(); ++rank) {
+  for (int rank = 0; rank < loaded.transformer->part().ranks(); ++rank) {
     const kv::KvGroups of_rank = loaded.transformer->kv_groups(loaded.config.kv_pages(), rank);
     window = std::max(window, of_rank.window_page_bytes(*loaded.backend));
     page = std::max(page, of_rank.page_bytes(*loaded.backend));
@@ -132,11 +132,11 @@ std::shared_ptr<model::AdapterStore> load_adapters(const LoadedModel& loaded, co
   if (config.merge) {
     throw_load_error(ErrorCode::kUnsupported, "lora-merge", "lora-merge: nothing merges adapters here");
   }
-  if (loaded.transformer->stages() > 1 && (!config.lora.empty() || !config.lora_dir.empty())) {
+  if (loaded.transformer->part().stages() > 1 && (!config.lora.empty() || !config.lora_dir.empty())) {
     throw_load_error(ErrorCode::kUnsupported, "pipeline-parallel-size",
                      "pipeline-parallel-size is {}: adapters do not work with stages yet; --lora-merge and "
                      "--tensor-parallel-size do",
-                     loaded.transformer->stages());
+                     loaded.transformer->part().stages());
   }
   model::AdapterLoader loader(*loaded.checkpoint, *loaded.transformer, *loaded.backend);
   const auto read = [&loaded, loader, config](const std::string& directory) {
@@ -155,7 +155,7 @@ ServingEngine make_engine(const LoadedModel& loaded, const EngineConfig& config,
   engine::Config engine = config.config();
   engine.model_key = origin_key(loaded);
   engine.step_cost.reads = weight_reads(*loaded.transformer);
-  engine.scheduling.stages = loaded.transformer->stages();
+  engine.scheduling.stages = loaded.transformer->part().stages();
   draft::DrafterOptions drafter = config.speculation.prepare(loaded, engine.scheduling);
   const kv::KvBudget budget = budget_of(loaded, engine.scheduling);
   const kv::KvSize size =
@@ -196,7 +196,8 @@ ServingEngine start_engine(const std::string& name, const LoadedModel& loaded, E
   }
   if (config.kv_cache_tokens == 0 && config.kv_cache_bytes == 0) config.kv_cache_bytes = kServingKvBytes;
   ServingEngine made = make_engine(loaded, config, {.turn = turn, .memory = PageMemory::kFollowsUse});
-  const AdapterMemory adapters = adapter_memory(config.adapters, made.adapters->list(), loaded.transformer->ranks());
+  const AdapterMemory adapters =
+      adapter_memory(config.adapters, made.adapters->list(), loaded.transformer->part().ranks());
   check_adapter_memory(adapters, made.engine->limits().kv_bytes + made.drafting.pages,
                        static_cast<std::uint64_t>(cpu_info().memory_available_bytes))
       .or_throw();

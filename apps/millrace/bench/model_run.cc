@@ -27,7 +27,7 @@ ModelRun::ModelRun(const app::ModelFlags& flags, double probe_seconds)
     : flags_(flags),
       loaded_(load_timed(flags, load_seconds_, timed_)),
       work_(loaded_.transformer->spec()),
-      arithmetic_(backend::arithmetic_of(loaded_.transformer->description())),
+      arithmetic_(backend::arithmetic_of(loaded_.transformer->layers().description())),
       probe_(loaded_.backend->threads(), flags.isa(), probe_seconds) {}
 
 app::ServingEngine ModelRun::make_engine(const app::EngineFlags& flags, std::int64_t kv_tokens) const {
@@ -48,7 +48,7 @@ Json ModelRun::new_report(std::string_view command) const {
                      {"layers", spec.layers.size()},
                      {"hidden_size", spec.hidden_size},
                      {"vocab_size", spec.vocab_size},
-                     {"weights", transformer().description()},
+                     {"weights", transformer().layers().description()},
                      {"arithmetic", to_string(arithmetic_)},
                      {"kv_cache_dtype", flags_.kv_cache_dtype},
                      {"kv_layout", flags_.kv_layout},
@@ -68,7 +68,7 @@ Json ModelRun::memory(const engine::Engine& engine) const {
 
 std::string ModelRun::description() const {
   return fmt::format("{}: {}, {} of weights, loaded in {:.1f} s; {}", loaded_.checkpoint->path,
-                     transformer().description(), readable_bytes(static_cast<double>(transformer().weight_bytes())),
+                     transformer().layers().description(), readable_bytes(static_cast<double>(transformer().weight_bytes())),
                      load_seconds_, loaded_.backend->description());
 }
 

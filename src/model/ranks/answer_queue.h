@@ -11,7 +11,7 @@
 namespace millrace::model {
 
 // What rank 0 has asked the others and not yet heard. Answers of a rank come in the order of the commands that ask for
-// them; whoever wants a later one first keeps the earlier ones here. Throws LoadError (kUnavailable) as
+// them; where a later one is wanted first the earlier ones are kept here. Throws LoadError (kUnavailable) as
 // Communicator::collect() says. One thread.
 class AnswerQueue {
  public:
@@ -32,7 +32,7 @@ class AnswerQueue {
   struct Expected {
     std::uint64_t number = 0;
     std::int64_t left = 0;                         // messages that have not come
-    std::deque<std::vector<std::byte>> come = {};  // those that nobody has taken
+    std::deque<std::vector<std::byte>> come = {};  // those that have not been taken
   };
   std::vector<std::byte> collect(Expected& expected, int rank, comm::Communicator::Timeout timeout);
 

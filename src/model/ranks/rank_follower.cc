@@ -109,10 +109,9 @@ void RankFollower::follow(RankStep& step) {
     input.adapters.push_back({rows.first_row, rows.n_rows, adapter, rows.scale});
   }
   model_.forward(input, store);
-  RankReport report = model_.report();
+  RankReport report = model_.report(step.checks_residual);
   report.step = step.number;
   report.command_key = command_key_;
-  if (step.checks_residual) report.residual_key = model_.residual_key();
   answer(std::move(report));
 }
 

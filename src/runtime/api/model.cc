@@ -47,7 +47,7 @@ Result<Model> Model::load(const ModelConfig& config, const std::function<void(do
   });
 }
 
-std::string Model::description() const { return impl_->loaded.transformer->description(); }
+std::string Model::description() const { return impl_->loaded.transformer->layers().description(); }
 std::int64_t Model::vocab_size() const noexcept { return impl_->loaded.transformer->spec().vocab_size; }
 std::int64_t Model::max_length() const noexcept { return impl_->loaded.transformer->max_length(); }
 bool Model::has_chat_template() const noexcept { return impl_->chat != nullptr; }
