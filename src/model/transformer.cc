@@ -85,7 +85,8 @@ void Transformer::load(const checkpoint::Checkpoint& checkpoint, const ModelOpti
   }
   if (shards_.is_first() || (shards_.is_last() && spec_.tied_head)) {
     embedding_ = backend_.make_linear(
-        {WeightLoader::with_range(loader.outer(names.embedding + ".weight", spec_.vocab_size, spec_.embedding_width(), vocabulary_rows()))},
+        {WeightLoader::with_range(loader.outer(names.embedding + ".weight", spec_.vocab_size, spec_.embedding_width()),
+                                  vocabulary_rows())},
         options.precision);
   }
   if (shards_.is_first()) {
@@ -135,7 +136,8 @@ void Transformer::load_head(WeightLoader& loader, const ModelOptions& options) {
   if (spec_.tied_head) {
     loader.mark_used(names.head + ".weight");  // some files repeat the embedding as the head
   } else {
-    head_ = backend_.make_linear({WeightLoader::with_range(head_source(loader, spec_), vocabulary_rows())}, options.precision);
+    head_ = backend_.make_linear({WeightLoader::with_range(head_source(loader, spec_), vocabulary_rows())},
+                                 options.precision);
   }
   if (loader.has(names.head + ".bias")) {
     const std::vector<float> bias = loader.vector(names.head + ".bias", spec_.vocab_size);

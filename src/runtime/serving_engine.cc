@@ -38,8 +38,8 @@ std::uint64_t origin_key(const LoadedModel& loaded) {
   if (loaded.ranks != nullptr) encodings += fmt::format(" ranks {}", config.ranks.text());
   return checksum(fmt::format("{:016x}|{:016x}|{}|{}|{}|{}|{}|{}", loaded.weights_key,
                               model::computation_key(loaded.transformer->spec()), build_key(),
-                              loaded.transformer->layers().description(), config.matmul_precision, encodings, config.kv_layout,
-                              loaded.transformer->max_length()));
+                              loaded.transformer->layers().description(), config.matmul_precision, encodings,
+                              config.kv_layout, loaded.transformer->max_length()));
 }
 
 std::unique_ptr<kv::DiskTier> open_disk_tier(const LoadedModel& loaded, const EngineConfig& engine,

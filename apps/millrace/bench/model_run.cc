@@ -67,9 +67,9 @@ Json ModelRun::memory(const engine::Engine& engine) const {
 }
 
 std::string ModelRun::description() const {
-  return fmt::format("{}: {}, {} of weights, loaded in {:.1f} s; {}", loaded_.checkpoint->path,
-                     transformer().layers().description(), readable_bytes(static_cast<double>(transformer().weight_bytes())),
-                     load_seconds_, loaded_.backend->description());
+  return fmt::format(
+      "{}: {}, {} of weights, loaded in {:.1f} s; {}", loaded_.checkpoint->path, transformer().layers().description(),
+      readable_bytes(static_cast<double>(transformer().weight_bytes())), load_seconds_, loaded_.backend->description());
 }
 
 std::int64_t resident_bytes() {

@@ -69,8 +69,9 @@ LocalResponder::~LocalResponder() { engine_->sessions().close(session_); }
 
 std::string LocalResponder::description() const {
   return fmt::format("{}: {}, {:.1f} MB of weights, loaded in {:.0f} ms; {}", loaded_.checkpoint->path,
-                     loaded_.transformer->layers().description(), static_cast<double>(loaded_.transformer->weight_bytes()) / 1e6,
-                     loaded_ms_, loaded_.backend->description());
+                     loaded_.transformer->layers().description(),
+                     static_cast<double>(loaded_.transformer->weight_bytes()) / 1e6, loaded_ms_,
+                     loaded_.backend->description());
 }
 
 Result<decode::SamplingParams> LocalResponder::sampling(const SamplingFlags& flags) const {
