@@ -68,7 +68,6 @@ Result<StepResult> LocalExecutor::wait() {
 // Of what was recorded nothing stays behind for the next step. Where ranks are gone, so are the steps in flight.
 Error LocalExecutor::fail(const Error& why) {
   if (why.code == ErrorCode::kUnavailable) {
-    model_.abandon(why);
     for (const auto& launched : launched_) launched->failure = why;
   }
   try {

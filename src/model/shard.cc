@@ -175,4 +175,18 @@ std::vector<kv::KvNeed> Shards::kv_needs(const ModelSpec& spec, int rank) const 
   return needs;
 }
 
+std::int64_t Shards::first_key_head(const ModelSpec& spec, std::int64_t kv_layer, int rank) const {
+  for (std::size_t i = 0; i < spec.layers.size(); ++i) {
+    const LayerSpec& of_spec = spec.layers[i];
+    const std::int64_t layer = of_spec.has_weights() ? static_cast<std::int64_t>(i) : of_spec.weights_of;
+    for (const BlockSpec& block : of_spec.blocks) {
+      if (!kind_of(block).kv(block) || kv_layer-- > 0) continue;
+      const std::vector<BlockWeight> weights = block_weights(block, spec, all_tensors);
+      const BlockWeight* keys = find_keys(weights);
+      return keys == nullptr ? 0 : rows(*keys, layer, rank).first / keys->axis_rows;
+    }
+  }
+  return 0;
+}
+
 }  // namespace millrace::model

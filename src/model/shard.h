@@ -53,6 +53,8 @@ class Shards {
   RowRange key_heads(std::int64_t heads, std::int64_t group, std::int64_t layer, int rank) const noexcept;
   // What its layers keep of a token: model::kv_needs() with the key heads of the rank, none in layers of other stages.
   std::vector<kv::KvNeed> kv_needs(const ModelSpec& spec, int rank) const;
+  // The first of the rank's key heads in the layer of that number among those that keep keys; 0 where it has all.
+  std::int64_t first_key_head(const ModelSpec& spec, std::int64_t kv_layer, int rank) const;
 
  private:
   Shards(std::vector<double> until, std::vector<std::int64_t> first_layers)

@@ -23,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 using AdapterLogits = std::vector<std::vector<float>>;
 
-constexpr int kMostRanks = 3;
+constexpr int kMaxRanks = 3;
 
 std::shared_ptr<const Adapter> load_for(TestRunner& runner, const std::string& path, const AdapterOptions& options) {
   return AdapterLoader(runner.checkpoint(), runner.transformer(), runner.backend()).load(Env::system(), path, options);
@@ -50,7 +50,7 @@ AdapterLogits adapted(TestRunner& runner, const Adapter* adapter, const std::vec
 }
 
 std::vector<Ranks> groups_of(const std::string& base) {
-  const int most = std::min(max_ranks(base), kMostRanks);
+  const int most = std::min(max_ranks(base), kMaxRanks);
   std::vector<Ranks> groups;
   for (int ranks = 2; ranks <= most; ++ranks) groups.push_back({.shares = equal_shares(ranks)});
   return groups;

@@ -10,6 +10,7 @@
 
 #include "backend/cpu/kv_encoding.h"
 #include "base/cpu.h"
+#include "comm/forwarding_communicator.h"
 #include "model/testing/golden_logits.h"
 #include "model/testing/random_tokens.h"
 #include "model/testing/runner.h"
@@ -159,39 +160,27 @@ TEST_F(SharedModel, HasStepsInFlight) {
 }
 
 // Damages what rank 0 gets of one exchange.
-class Damages final : public comm::Communicator {
+class Damages final : public comm::ForwardingCommunicator {
  public:
-  Damages(std::shared_ptr<comm::Communicator> inner, std::uint64_t block) : inner_(std::move(inner)), block_(block) {}
-  int rank() const noexcept override { return inner_->rank(); }
-  int ranks() const noexcept override { return inner_->ranks(); }
-  std::span<std::byte> memory() noexcept override { return inner_->memory(); }
+  Damages(std::shared_ptr<comm::Communicator> inner, std::uint64_t block)
+      : ForwardingCommunicator(std::move(inner)), block_(block) {}
   std::uint64_t publish(const Block& block) noexcept override {
     of_rank_1_ = block.ends.empty() ? 0 : block.first + block.ends[0];
     return inner_->publish(block);
   }
-  std::uint64_t published() const noexcept override { return inner_->published(); }
   Result<void> await(std::uint64_t block, Timeout timeout) noexcept override {
     auto come = inner_->await(block, timeout);
     if (block == block_ && rank() == 0) memory()[of_rank_1_ + 3] ^= std::byte{0x10};
     return come;
   }
-  Result<void> send(std::span<const std::byte> bytes, Timeout timeout) noexcept override {
-    return inner_->send(bytes, timeout);
-  }
+  // So that the others end when rank 0 has given them up.
   Result<std::vector<std::byte>> receive(Timeout timeout) override {
-    return inner_->receive(std::min<Timeout>(timeout, std::chrono::milliseconds(500)));
+    return inner_->receive(std::min(timeout, kShort));
   }
-  Result<void> answer(std::span<const std::byte> bytes, Timeout timeout) noexcept override {
-    return inner_->answer(bytes, timeout);
-  }
-  Result<std::vector<std::byte>> collect(int rank, Timeout timeout) override { return inner_->collect(rank, timeout); }
-  Result<void> pass(std::span<const std::byte> bytes, Timeout timeout) noexcept override {
-    return inner_->pass(bytes, timeout);
-  }
-  Result<std::vector<std::byte>> take(Timeout timeout) override { return inner_->take(timeout); }
+  Result<std::vector<std::byte>> take(Timeout timeout) override { return inner_->take(std::min(timeout, kShort)); }
 
  private:
-  std::shared_ptr<comm::Communicator> inner_;
+  static constexpr Timeout kShort = std::chrono::milliseconds(500);
   std::uint64_t block_;
   std::size_t of_rank_1_ = 0;
 };
@@ -209,7 +198,6 @@ TEST_F(SharedModel, FindsRowsThatAreDamaged) {
             for (int step = 0; step < 12; ++step) runner.run_whole(random_tokens(8, 1));
           } catch (const LoadError& failure) {
             message = failure.what();
-            runner.transformer().abandon(failure.error());
           }
         },
         {},
@@ -226,6 +214,58 @@ TEST_F(SharedModel, FindsRowsThatAreDamaged) {
   ASSERT_LT(checked, 120u);
   EXPECT_NE(failure_of(checked).find("rank 0 has got other bytes than rank 1 has sent"), std::string::npos)
       << checked << " " << failure_of(checked);
+}
+
+// Rank 0 cannot go on with a step that the others have been told of: none of them is believed any more, or the next
+// step would get what they compute of this one.
+TEST_F(SharedModel, GivesRanksUpWithWhichItCannotGoOn) {
+  struct Fails final : HiddenStateHook {
+    void pass(std::int64_t, const backend::DeviceView&) override {
+      throw_load_error(ErrorCode::kResourceExhausted, "", "no memory");
+    }
+    void computed(const BatchInput&) override {}
+  } fails;
+  for (const Ranks& ranks : {Ranks{.shares = {1}, .stages = 2}, {.shares = {1, 1}}}) {
+    run_shared(
+        kGoldens + "tiny/llama", {.max_length = 24}, ranks,
+        [&](TestRunner& runner) {
+          Transformer& model = runner.transformer();
+          const kv::KvStore store = model.make_store({.encoding = "f32"}, 1).or_throw();
+          const std::vector<std::int32_t> pages = {0};
+          BatchInput input;
+          input.tokens = {1, 2, 3};
+          input.sequences.push_back({0, 3, 0, pages});
+          input.logit_rows = {2};
+          const auto code_of = [&] {
+            try {
+              model.forward(input, store);
+              return std::string("computed");
+            } catch (const LoadError& failure) {
+              EXPECT_EQ(failure.error().code, ErrorCode::kUnavailable);
+              return std::string(failure.what());
+            }
+          };
+          input.hook = &fails;
+          EXPECT_EQ(code_of(), "no memory");
+          input.hook = nullptr;
+          EXPECT_EQ(code_of(), "no memory") << "until ranks are started anew";
+        },
+        {}, [&](std::shared_ptr<comm::Communicator> group) { return std::make_shared<Damages>(std::move(group), 0); });
+  }
+}
+
+// A number that a format does not hold is named by its head in the whole model, whichever rank has it.
+TEST_F(SharedModel, NamesHeadsAsTheWholeModelDoes) {
+  const auto checkpoint = checkpoint::open_checkpoint(Env::system(), kGoldens + "tiny/llama").or_throw();
+  const ModelSpec spec = make_spec(*checkpoint).or_throw();  // 4 query heads, 2 key heads
+  const Shards two = Shards::make(spec, equal_shares(2)).or_throw(),
+               four = Shards::make(spec, equal_shares(4)).or_throw();
+  for (std::int64_t layer = 0; layer < 2; ++layer) {
+    EXPECT_EQ(two.first_key_head(spec, layer, 0), 0);
+    EXPECT_EQ(two.first_key_head(spec, layer, 1), 1);
+    EXPECT_EQ(four.first_key_head(spec, layer, 1), 0);
+    EXPECT_EQ(four.first_key_head(spec, layer, 2), 1);
+  }
 }
 
 // What loading counts of a weight is of all its rows, also where a rank has none of them.

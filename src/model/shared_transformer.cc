@@ -104,9 +104,12 @@ std::vector<backend::RoundingStatistics> Transformer::take_rounding_statistics()
   return all;
 }
 
-void Transformer::abandon(const Error& why) {
-  begun_.clear();
-  if (leader_ != nullptr) leader_->lose(why);
+void Transformer::note_report(const RankReport& others) {
+  expert_use_ += others.experts;
+  for (const RankReport::Overflow& o : others.overflows) {
+    const std::string& encoding = *encodings_.insert(o.encoding).first;
+    overflows_.push_back({o.layer, o.head, o.position, o.page, o.of_key, o.value, encoding});
+  }
 }
 
 std::uint64_t key_of_rows(backend::Backend& backend, const backend::DeviceView& rows) {
@@ -123,7 +126,8 @@ RankReport Transformer::report(bool checks_residual) {
   if (shards_.shards->place(shards_.rank) == 0) report.experts = expert_use_;
   if (checks_residual) report.residual_key = key_of_rows(backend_, workspace_->layer.residual);
   for (const backend::KvOverflow& o : backend_.take_kv_overflows()) {
-    report.overflows.push_back({o.layer, o.head, o.position, o.page, o.of_key, o.value, std::string(o.encoding)});
+    const std::int64_t head = o.head + shards_.shards->first_key_head(spec_, o.layer, shards_.rank);
+    report.overflows.push_back({o.layer, head, o.position, o.page, o.of_key, o.value, std::string(o.encoding)});
   }
   return report;
 }

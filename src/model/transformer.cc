@@ -133,11 +133,13 @@ void Transformer::load_head(WeightLoader& loader, const ModelOptions& options) {
     if (shards_.is_last()) project_out_ = linear(names.project_out, spec_.embedding_width(), spec_.hidden_size);
   }
   if (!shards_.is_last()) return;
+  own_head_ = embedding_.get();
   if (spec_.tied_head) {
     loader.mark_used(names.head + ".weight");  // some files repeat the embedding as the head
   } else {
     head_ = backend_.make_linear({WeightLoader::with_range(head_source(loader, spec_), vocabulary_rows())},
                                  options.precision);
+    own_head_ = head_.get();
   }
   if (loader.has(names.head + ".bias")) {
     const std::vector<float> bias = loader.vector(names.head + ".bias", spec_.vocab_size);
@@ -167,6 +169,7 @@ void Transformer::prepare_workspace(const BatchInput& input) {
   const auto rows = static_cast<std::int64_t>(input.tokens.size());
   const auto logit_rows = static_cast<std::int64_t>(input.logit_rows.size());
   reserve(rows, logit_rows);
+  if (!input.scored_rows.empty() || !input.hidden_rows.empty()) w.reserve_sink(backend_, spec_);
   w.layer.space = RowSpace(w.memory.address(), rows);
   w.layer.residual = w.layer.space.take(spec_.hidden_size);
   w.cos_sin.clear();
@@ -268,7 +271,27 @@ void Transformer::begin(const BatchInput& input, const kv::KvStore& store) {
   w.logits.release();
   CHECK(store.windowed() == nullptr || input.window_pages.size() == input.sequences.size());
   prepare_workspace(input);
-  if (leader_ != nullptr) leader_->step(input, store.number());
+  if (leader_ == nullptr) return compute(input, store);
+  leader_->step(input, store.number());
+  with_ranks([&] { compute(input, store); });
+}
+
+// Where this rank cannot go on with a step that the others have been told of, they are of no more use.
+template <typename Work>
+void Transformer::with_ranks(const Work& work) {
+  try {
+    work();
+  } catch (const LoadError& failure) {
+    Error why = failure.error();
+    why.code = ErrorCode::kUnavailable;
+    begun_.clear();
+    leader_->lose(why);
+    throw LoadError(why);
+  }
+}
+
+void Transformer::compute(const BatchInput& input, const kv::KvStore& store) {
+  TransformerWorkspace& w = *workspace_;
   if (shards_.is_first()) {
     embed(input);
   } else {
@@ -303,20 +326,15 @@ TensorView Transformer::finish(const BatchInput& input, std::size_t step) {
   const Begun begun = begun_[step];
   begun_.erase(begun_.begin() + static_cast<std::ptrdiff_t>(step));
   expert_use_ = begun.experts;
-  if (shards_.is_last()) {
-    if (shards_.stages() > 1) link_.answer(logits);
-    if (input.sink != nullptr) feed(input, step);
-  } else if (leader_ != nullptr) {
-    if (logits.rows() > 0) take_result(*leader_, step, backend_, logits);
-    if (input.sink != nullptr) feed(input, step);
-  }
-  if (leader_ != nullptr) {
-    const RankReport others = leader_->finish_step(step, begun.residual_key);
-    expert_use_ += others.experts;
-    for (const RankReport::Overflow& o : others.overflows) {
-      overflows_.push_back(
-          {o.layer, o.head, o.position, o.page, o.of_key, o.value, *encodings_.insert(o.encoding).first});
-    }
+  if (leader_ == nullptr) {
+    if (shards_.stages() > 1 && shards_.is_last()) link_.answer(logits);
+    if (shards_.is_last() && input.sink != nullptr) feed(input, step);
+  } else {
+    with_ranks([&] {
+      if (!shards_.is_last() && logits.rows() > 0) take_result(*leader_, step, backend_, logits);
+      if (input.sink != nullptr) feed(input, step);
+      note_report(leader_->finish_step(step, begun.residual_key));
+    });
   }
   if (input.hook != nullptr) input.hook->computed(input);
   if (!shards_.is_last() && leader_ == nullptr) return {};
@@ -333,8 +351,8 @@ void Transformer::compute_logits(const backend::Norm& norm, std::span<const std:
 
 void Transformer::logits_of_ranks(std::span<const std::int64_t> rows, backend::DeviceView out,
                                   std::span<const backend::AdapterRows> adapters) {
-  multiply_head(*(head_ ? head_ : embedding_), head_bias_.address(), final_norm(), rows, workspace_->layer.residual,
-                vocabulary_.own(out), adapters);
+  multiply_head(*own_head_, head_bias_.address(), final_norm(), rows, workspace_->layer.residual, vocabulary_.own(out),
+                adapters);
   vocabulary_.exchange(backend_, out, true);
 }
 
@@ -355,7 +373,6 @@ void Transformer::multiply_head(const backend::Linear& head, backend::DeviceAddr
 
 void Transformer::feed(const BatchInput& input, std::size_t step) {
   TransformerWorkspace& w = *workspace_;
-  w.reserve_sink(backend_, spec_);
   const auto in_blocks = [&](const std::vector<std::int64_t>& rows, std::int64_t columns, const auto& compute,
                              const auto& take) {
     const auto n = static_cast<std::int64_t>(rows.size());
@@ -383,19 +400,18 @@ void Transformer::feed(const BatchInput& input, std::size_t step) {
 
 const backend::Linear* Transformer::outer(OuterPlace place) const noexcept {
   if (place == kEmbeddingPlace) return embedding_.get();
-  if (place == kHeadPlace) return &*(head_ ? head_ : embedding_);
+  if (place == kHeadPlace) return own_head_;
   return place == kProjectInPlace ? project_in_.get() : place == kProjectOutPlace ? project_out_.get() : nullptr;
 }
 
 std::vector<backend::Linear*> Transformer::linears() const {
   std::vector<backend::Linear*> out = layers_->linears();
-  if (shards_.is_last()) out.push_back(head_ ? head_.get() : embedding_.get());
+  if (shards_.is_last()) out.push_back(own_head_);
   return out;
 }
 
 double Transformer::weight_bytes(double rows) const noexcept {
-  return (shards_.is_last() ? static_cast<double>((head_ ? head_ : embedding_)->packed_bytes()) : 0.0) +
-         layers_->weight_bytes(rows);
+  return (shards_.is_last() ? static_cast<double>(own_head_->packed_bytes()) : 0.0) + layers_->weight_bytes(rows);
 }
 
 std::size_t Transformer::weight_bytes() const noexcept {

@@ -74,7 +74,8 @@ class Transformer {
   std::size_t reserve(std::int64_t rows, std::int64_t logit_rows);
   // Runs the step: writes keys and values into the store's pages, passes rows to the sink and states to the hook.
   // Returns logits [logit_rows, V] f32, valid until the next call. Throws LoadError (kResourceExhausted) if memory for
-  // so many rows is lacking; a smaller step may then still succeed.
+  // so many rows is lacking; a smaller step may then still succeed. kUnavailable where ranks share the model and this
+  // or another one cannot go on: then no step that has begun will be finished, see RankLeader::restore().
   TensorView forward(const BatchInput& input, const kv::KvStore& store);
   // The same in two parts, where part().stages() > 1 and this is rank 0: begin() returns when this stage has computed
   // the step and the next one goes on with it. Further ones may begin before finish(), which is for the oldest, and has
@@ -82,8 +83,6 @@ class Transformer {
   void begin(const BatchInput& input, const kv::KvStore& store);
   // `step`: another one than the oldest, its number among those that have begun and are not finished.
   TensorView finish(const BatchInput& input, std::size_t step = 0);
-  // A step has failed because ranks are gone: none that has begun will be finished. Only on rank 0.
-  void abandon(const Error& why);
   // What a rank behind rank 0 reports of the last step, but for what follows from its command. `checks_residual`: with
   // the key of the rows behind its last layer, which costs what reading them does.
   RankReport report(bool checks_residual);
@@ -103,7 +102,7 @@ class Transformer {
   void compute_logits(const backend::Norm& norm, std::span<const std::int64_t> rows, backend::DeviceView x,
                       backend::DeviceView out, std::span<const backend::AdapterRows> adapters = {}) const;
   const backend::Linear& head() const noexcept {
-    return held_.embedding == nullptr ? *(head_ ? head_ : embedding_) : held_.head ? *held_.head : *held_.embedding;
+    return held_.embedding == nullptr ? *own_head_ : held_.head ? *held_.head : *held_.embedding;
   }
   const backend::Linear& embedding() const noexcept { return held_.embedding ? *held_.embedding : *embedding_; }
 
@@ -137,7 +136,12 @@ class Transformer {
   void multiply_head(const backend::Linear& head, backend::DeviceAddress bias, const backend::Norm& norm,
                      std::span<const std::int64_t> rows, backend::DeviceView x, backend::DeviceView out,
                      std::span<const backend::AdapterRows> adapters) const;
+  template <typename Work>
+  void with_ranks(const Work& work);
   void prepare_workspace(const BatchInput& input);
+  // What begin() does when the others know of the step.
+  void compute(const BatchInput& input, const kv::KvStore& store);
+  void note_report(const RankReport& others);
   void embed(const BatchInput& input);
   // Passes rows to the sink: computed here, or by the last stage for rank 0, of that step.
   void feed(const BatchInput& input, std::size_t step);
@@ -158,6 +162,7 @@ class Transformer {
   std::vector<float> rope_divisors_;                               // of all frequencies, as GGUF has them; empty = 1
   std::map<std::int64_t, std::vector<Rope>> ropes_;                // by rope_length()
   std::unique_ptr<backend::Linear> embedding_, positions_, head_;  // head_ is null when tied
+  backend::Linear* own_head_ = nullptr;                            // or the embedding; null before the last stage
   std::unique_ptr<backend::Linear> project_in_, project_out_;      // null where embeddings are of the layers' size
   backend::DeviceVector head_bias_;
   LoadQuantization quantization_;

@@ -104,11 +104,10 @@ Result<void> check(const Group& group, const RankConfig& ranks) {
   std::set<std::string> hosts;
   for (const Group::Member& member : group.members()) hosts.insert(member.host);
   if (hosts.size() > 1 && ranks.trusted_network.empty()) {
-    return make_error(
-        ErrorCode::kInvalidArgument, "trusted-network",
-        "ranks are on the hosts {}, and MPI neither encrypts nor asks who somebody is: name the interface "
-        "of a network that nobody else reaches, as --trusted-network eth1",
-        fmt::join(hosts, ", "));
+    return make_error(ErrorCode::kInvalidArgument, "trusted-network",
+                      "ranks are on the hosts {}, and MPI neither encrypts nor authenticates: name the interface "
+                      "of a network that nobody else reaches, as --trusted-network eth1",
+                      fmt::join(hosts, ", "));
   }
   return {};
 }

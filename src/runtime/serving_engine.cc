@@ -132,12 +132,6 @@ std::shared_ptr<model::AdapterStore> load_adapters(const LoadedModel& loaded, co
   if (config.merge) {
     throw_load_error(ErrorCode::kUnsupported, "lora-merge", "lora-merge: nothing merges adapters here");
   }
-  if (loaded.transformer->part().stages() > 1 && (!config.lora.empty() || !config.lora_dir.empty())) {
-    throw_load_error(ErrorCode::kUnsupported, "pipeline-parallel-size",
-                     "pipeline-parallel-size is {}: adapters do not work with stages yet; --lora-merge and "
-                     "--tensor-parallel-size do",
-                     loaded.transformer->part().stages());
-  }
   model::AdapterLoader loader(*loaded.checkpoint, *loaded.transformer, *loaded.backend);
   const auto read = [&loaded, loader, config](const std::string& directory) {
     model::AdapterContent content{loader.load(Env::system(), directory, config.options())};

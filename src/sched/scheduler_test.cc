@@ -65,6 +65,29 @@ TEST(Scheduler, TwoStepsInFlightContinueAPromptAndLeaveOutWhoseTokenIsNotDrawn) 
   EXPECT_EQ(to_text(world.launch()), "1:1");
 }
 
+// Of five that decode each of two steps in flight has its share, who was left out comes first, and prompts go beside
+// them.
+TEST(Scheduler, StagesShareTheRowsThatDecode) {
+  World world({.scheduling = {.max_batched_tokens = 64, .stages = 2}});
+  for (SequenceId id = 1; id <= 5; ++id) world.submit({.id = id, .prompt = 4, .answer = 20});
+  world.step();
+  EXPECT_EQ(to_text(world.launch()), "1:1 2:1 3:1");
+  EXPECT_EQ(to_text(world.launch()), "4:1 5:1");
+  world.commit();
+  EXPECT_EQ(to_text(world.launch()), "1:1 2:1 3:1");
+  world.commit();
+  EXPECT_EQ(to_text(world.launch()), "4:1 5:1");
+  world.submit({.id = 6, .prompt = 10});
+  world.commit();
+  EXPECT_EQ(to_text(world.launch()), "1:1 2:1 3:1 6:10 +6");
+  world.commit();
+  world.commit();
+  EXPECT_EQ(to_text(world.launch()), "1:1 2:1 3:1");
+  world.commit();
+  EXPECT_EQ(to_text(world.launch()), "4:1 5:1 6:1") << "who were left out";
+  world.scheduler().check_integrity();
+}
+
 TEST(Scheduler, ASequenceThatFeedsHasARowInEachStepInFlightUntilItsGreatestLength) {
   World world({});
   world.submit({.id = 1, .prompt = 3, .answer = 3, .feeds = true});

@@ -89,6 +89,7 @@ class FakeExecutor final : public engine::Executor {
     std::int64_t vocab_size = 61, max_length = 4096, block_tokens = 16;
     std::int32_t pages = 256;
     int depth = 1;
+    bool feeds = true;  // where depth is more than 1, Executor::feeds(); else it is a pipeline of so many stages
     std::uint64_t companion_key = 0;  // see FakeDevice
     std::int64_t window = 0;          // of a layer beside one without; 0: there is none
     std::int32_t window_pages = 0;
@@ -111,6 +112,7 @@ class FakeExecutor final : public engine::Executor {
   std::shared_ptr<const model::Adapter> adapter(const engine::AdapterUse& use) const override;
   std::unique_ptr<model::AdapterClaim> claim(const std::vector<engine::AdapterUse>& adapters) const override;
   int depth() const noexcept override { return config_.depth; }
+  bool feeds() const noexcept override { return config_.depth > 1 && config_.feeds; }
   int in_flight() const noexcept { return static_cast<int>(launched_.size()); }
   void launch(engine::StepInput input) override;
   Result<engine::StepResult> wait() override;

@@ -90,6 +90,8 @@ Scenario make_scenario(std::uint64_t seed) {
   s.executor.vocab_size = kLetters;
   s.executor.max_length = random.chance(30) ? random.in(60, 300) : 4096;
   s.engine.scheduling = random_scheduling(random);
+  s.executor.feeds = seed % 2 == 0;  // else a pipeline
+  if (!s.executor.feeds) s.engine.scheduling.stages = s.executor.depth;
   const auto policies = sched::all_policies();
   s.engine.policy =
       policies[static_cast<std::size_t>(random.in(0, static_cast<std::int64_t>(policies.size()) - 1))].name;
@@ -138,12 +140,13 @@ std::string Scenario::text() const {
   constexpr const char* kModes[] = {"continuous", "dynamic", "static"};
   constexpr const char* kPreemptions[] = {"auto", "recompute", "swap"};
   return fmt::format(
-      "{}, {}, pages of {} tokens, {} of them, depth {}, budget {}, {} sequences, prefixes {}, swap {} bytes, "
+      "{}, {}, pages of {} tokens, {} of them, depth {} in {} stages, budget {}, {} sequences, prefixes {}, swap {} "
+      "bytes, "
       "preemption "
       "{}, archive {}, {} drafted tokens in {} chains, {} requests, {} engines, a move in {} rounds, "
       "window {} in {} pages, {} adapters, at most {} or {} bytes",
       engine.policy, kModes[static_cast<int>(engine.scheduling.batching)], executor.block_tokens, executor.pages,
-      executor.depth, engine.scheduling.max_batched_tokens, engine.scheduling.max_sequences,
+      executor.depth, engine.scheduling.stages, engine.scheduling.max_batched_tokens, engine.scheduling.max_sequences,
       engine.prefix_caching ? "on" : "off", engine.swap_bytes, kPreemptions[static_cast<int>(engine.preemption)],
       disk ? "on" : "off", drafting.tokens, drafting.max_branches, requests, engines, moves, executor.window,
       executor.window_pages, adapters.names, adapters.limits.count, adapters.limits.bytes);

@@ -22,15 +22,15 @@ std::uint64_t key_of_part(std::span<const std::byte> part) {
 }
 
 // Where the bytes of each rank end.
-std::vector<std::size_t> ends_of(const ExchangeArgs& args, std::int64_t rows, std::int64_t cols, int ranks) {
-  std::vector<std::size_t> ends;
+void set_ends(const ExchangeArgs& args, std::int64_t rows, std::int64_t cols, int ranks,
+              std::vector<std::size_t>& ends) {
+  ends.clear();
   for (int rank = 0; rank < ranks; ++rank) {
     const auto end = static_cast<std::size_t>(rank) + 1;
     const std::int64_t n = args.owners.empty() ? (args.borders[end] - args.borders[end - 1]) * rows
                                                : std::ranges::count(args.owners, rank) * cols;
     ends.push_back((ends.empty() ? 0 : ends.back()) + static_cast<std::size_t>(n) * sizeof(float) + kChecksum);
   }
-  return ends;
 }
 
 }  // namespace
@@ -45,14 +45,17 @@ void RankExchange::record(StepProgram& program, const ExchangeArgs& args, const 
   const auto most = static_cast<std::int64_t>((half - checksums) / row_bytes);
   for (std::int64_t first = 0; first < x.rows(); first += most) {
     const std::int64_t rows = std::min(most, x.rows() - first);
-    Block& block = recorded_.emplace_back(Block{args, x, 0, {}});
-    block.first = (communicator_->published() + recorded_.size() - 1) % 2 * half;
+    if (recorded_ == blocks_.size()) blocks_.emplace_back();
+    Block& block = blocks_[recorded_];
+    block.args = args;
+    block.x = x;
+    block.first = (communicator_->published() + recorded_++) % 2 * half;
     block.x.data = x.row(first);
     block.x.shape = {rows, x.cols()};
     if (!args.owners.empty()) {
       block.args.owners = args.owners.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(rows));
     }
-    block.ends = ends_of(block.args, rows, x.cols(), ranks());
+    set_ends(block.args, rows, x.cols(), ranks(), block.ends);
     if (static_cast<std::size_t>(rows) * row_bytes <= kAloneBytes) {
       program.add_tasks(1, [&block, rows, this](std::int64_t, int) {
         put(block, 0, rows);
@@ -139,7 +142,7 @@ void RankExchange::take(const Block& block, std::int64_t begin, std::int64_t end
 }
 
 void RankExchange::check() {
-  recorded_.clear();
+  recorded_ = 0;
   if (has_failed_.exchange(false)) throw LoadError(failure_);
 }
 

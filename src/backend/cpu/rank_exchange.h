@@ -48,7 +48,8 @@ class RankExchange {
   void take(const Block& block, std::int64_t begin, std::int64_t end) const noexcept;
 
   std::shared_ptr<comm::Communicator> communicator_;
-  std::deque<Block> recorded_;  // since check() was last called
+  std::deque<Block> blocks_;  // whose memory stays from step to step
+  std::size_t recorded_ = 0;  // of them, since check() was last called
   std::atomic<bool> has_failed_{false};
   Error failure_;  // if so
 };

@@ -32,7 +32,7 @@ constexpr std::chrono::microseconds nap_after(std::chrono::nanoseconds waited) {
   using namespace std::chrono_literals;
   return waited < 100ms ? 50us : waited < 10s ? 1000us : 5000us;
 }
-constexpr std::size_t kMostCommands = std::size_t{4} << 20;  // bytes under way before send() waits
+constexpr std::size_t kMaxUnderWay = std::size_t{4} << 20;  // bytes under way before send() waits
 
 // What ranks tell each other when they join.
 struct Hello {
@@ -328,7 +328,7 @@ class JoinedRank final : public MpiCommunicator {
     }
     const auto has_room = [&](bool& done) {
       const int error = mail.flush();
-      done = mail.under_way() <= kMostCommands;
+      done = mail.under_way() <= kMaxUnderWay;
       return error;
     };
     const auto too_late = [&] { return late(life_ ? life_->late(published() + 1) : 0, timeout); };

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kBetweenBeats{200};
 constexpr std::chrono::seconds kSilence{4}, kSilenceOfLeader{10};
-constexpr std::size_t kMostUnderWay = std::size_t{1} << 16;  // of beats; one that does not read gets no more
+constexpr std::size_t kMaxBeats = std::size_t{1} << 16;  // of beats; one that does not read gets no more
 
 enum class Life : std::uint8_t { kBeat, kLastWord, kEnd };
 struct LifeMessage {
@@ -158,7 +158,7 @@ int MpiLife::exchange_with(Watched& it, const std::shared_ptr<const MpiMail::Mes
   } while (received);
   const std::scoped_lock lock(calls_);
   if (const int error = mail_.flush()) return error;
-  if (!is_last && (is_lost() || mail_.under_way() > kMostUnderWay)) return 0;
+  if (!is_last && (is_lost() || mail_.under_way() > kMaxBeats)) return 0;
   return mail_.send(it.rank, own);
 }
 
@@ -188,7 +188,7 @@ void MpiLife::look_for_the_silent(Clock::time_point before) {
     for (Watched& it : watched_) {
       it.heard += missed;
       if (now - it.heard < limit || silent) continue;
-      silent = make_error(ErrorCode::kUnavailable, "rank", "{} has not been heard of for {} s",
+      silent = make_error(ErrorCode::kUnavailable, "rank", "{} has been silent for {} s",
                           ranks_[static_cast<std::size_t>(it.rank)].name, limit.count());
     }
   }

@@ -70,7 +70,10 @@ class ShmCommunicator final : public Communicator {
         header_(header),
         rank_(rank),
         processes_(header.ranks, -1),
-        answers_(header.ranks) {}
+        answers_(header.ranks),
+        others_(header.ranks - 1) {
+    std::iota(others_.begin(), others_.end(), 1);
+  }
   ~ShmCommunicator() override {
     for (const int process : processes_) {
       if (process >= 0) close(process);
@@ -121,10 +124,8 @@ class ShmCommunicator final : public Communicator {
 
   Result<void> send(std::span<const std::byte> command, Timeout timeout) noexcept override {
     CHECK(rank_ == 0);
-    std::vector<int> readers(static_cast<std::size_t>(ranks()) - 1);
-    std::iota(readers.begin(), readers.end(), 1);
     const auto read = [](ShmRank& it) -> std::atomic<std::uint64_t>& { return it.commands; };
-    return write({commands_ring(), of(0).commands}, command, readers, read, timeout);
+    return write({commands_ring(), of(0).commands}, command, others_, read, timeout);
   }
   Result<std::vector<std::byte>> receive(Timeout timeout) override {
     CHECK(rank_ != 0);
@@ -321,6 +322,7 @@ class ShmCommunicator final : public Communicator {
   std::uint64_t published_ = 0;
   Inbox commands_, taken_;
   std::vector<Inbox> answers_;  // by rank
+  std::vector<int> others_;     // all ranks but 0
 };
 
 }  // namespace

@@ -63,6 +63,12 @@ void read_layers(const LayerStack& layers, const ModelSpec& spec, AdapterReading
 
 std::shared_ptr<const Adapter> AdapterLoader::load(Env& env, const std::string& path,
                                                    const AdapterOptions& options) const {
+  if (const int stages = model_.part().stages(); stages > 1) {
+    throw_load_error(ErrorCode::kUnsupported, "pipeline-parallel-size",
+                     "pipeline-parallel-size is {}: adapters do not work with stages yet; --lora-merge and "
+                     "--tensor-parallel-size do",
+                     stages);
+  }
   if (RankLeader* leader = model_.leader(); leader != nullptr) leader->foresee(path, options);
   return load(open(env, path), options);
 }

@@ -12,7 +12,7 @@
 namespace millrace::model {
 namespace {
 
-constexpr std::size_t kMostAhead = 2;  // adapters that nobody has asked for yet
+constexpr std::size_t kMaxAhead = 2;  // adapters that were not asked for yet
 
 // How long others may need longer than rank 0 did for so many bytes: at least 10 seconds, and 10 MB a second.
 comm::Communicator::Timeout reading_time(std::size_t bytes) {
@@ -48,7 +48,7 @@ void AnnouncedAdapters::share(const Adapter& adapter, const Send& send, const As
 
 void AnnouncedAdapters::foresee(const std::string& path, const AdapterOptions& options) {
   const std::lock_guard lock(mutex_);
-  if (foreseen_.size() == kMostAhead) foreseen_.erase(foreseen_.begin());
+  if (foreseen_.size() == kMaxAhead) foreseen_.erase(foreseen_.begin());
   foreseen_.push_back({.path = path, .type = options.type, .max_rank = options.max_rank});
 }
 
@@ -77,7 +77,7 @@ void AnnouncedAdapters::send_news(const Send& send) {
 
 void FollowedAdapters::read_ahead(const RankAdapterAhead& command) {
   if (!read_) return;
-  while (ahead_.size() >= kMostAhead) ahead_.pop_front();
+  while (ahead_.size() >= kMaxAhead) ahead_.pop_front();
   const auto task = [this, command] {
     return read_(command.path, {.type = command.type, .max_rank = command.max_rank});
   };
