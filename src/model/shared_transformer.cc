@@ -104,14 +104,6 @@ std::vector<backend::RoundingStatistics> Transformer::take_rounding_statistics()
   return all;
 }
 
-void Transformer::note_report(const RankReport& others) {
-  expert_use_ += others.experts;
-  for (const RankReport::Overflow& o : others.overflows) {
-    const std::string& encoding = *encodings_.insert(o.encoding).first;
-    overflows_.push_back({o.layer, o.head, o.position, o.page, o.of_key, o.value, encoding});
-  }
-}
-
 std::uint64_t key_of_rows(backend::Backend& backend, const backend::DeviceView& rows) {
   const backend::HostView values = backend.host_view(rows);
   std::uint64_t key = 0;

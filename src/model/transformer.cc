@@ -45,6 +45,21 @@ backend::WeightSource sinusoidal_positions(std::int64_t rows, std::int64_t hidde
   return source;
 }
 
+// Where this rank cannot go on with a step that the others have been told of, they are of no more use, and no step that
+// has begun will be finished.
+template <typename Steps, typename Work>
+void with_ranks(RankLeader& leader, Steps& begun, const Work& work) {
+  try {
+    work();
+  } catch (const LoadError& failure) {
+    Error why = failure.error();
+    why.code = ErrorCode::kUnavailable;
+    begun.clear();
+    leader.lose(why);
+    throw LoadError(why);
+  }
+}
+
 }  // namespace
 
 std::int64_t step_columns(const ModelSpec& spec, bool shared) {
@@ -273,21 +288,7 @@ void Transformer::begin(const BatchInput& input, const kv::KvStore& store) {
   prepare_workspace(input);
   if (leader_ == nullptr) return compute(input, store);
   leader_->step(input, store.number());
-  with_ranks([&] { compute(input, store); });
-}
-
-// Where this rank cannot go on with a step that the others have been told of, they are of no more use.
-template <typename Work>
-void Transformer::with_ranks(const Work& work) {
-  try {
-    work();
-  } catch (const LoadError& failure) {
-    Error why = failure.error();
-    why.code = ErrorCode::kUnavailable;
-    begun_.clear();
-    leader_->lose(why);
-    throw LoadError(why);
-  }
+  with_ranks(*leader_, begun_, [&] { compute(input, store); });
 }
 
 void Transformer::compute(const BatchInput& input, const kv::KvStore& store) {
@@ -330,10 +331,15 @@ TensorView Transformer::finish(const BatchInput& input, std::size_t step) {
     if (shards_.stages() > 1 && shards_.is_last()) link_.answer(logits);
     if (shards_.is_last() && input.sink != nullptr) feed(input, step);
   } else {
-    with_ranks([&] {
+    with_ranks(*leader_, begun_, [&] {
       if (!shards_.is_last() && logits.rows() > 0) take_result(*leader_, step, backend_, logits);
       if (input.sink != nullptr) feed(input, step);
-      note_report(leader_->finish_step(step, begun.residual_key));
+      const RankReport others = leader_->finish_step(step, begun.residual_key);
+      expert_use_ += others.experts;
+      for (const RankReport::Overflow& o : others.overflows) {
+        const std::string& encoding = *encodings_.insert(o.encoding).first;
+        overflows_.push_back({o.layer, o.head, o.position, o.page, o.of_key, o.value, encoding});
+      }
     });
   }
   if (input.hook != nullptr) input.hook->computed(input);

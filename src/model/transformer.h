@@ -136,12 +136,9 @@ class Transformer {
   void multiply_head(const backend::Linear& head, backend::DeviceAddress bias, const backend::Norm& norm,
                      std::span<const std::int64_t> rows, backend::DeviceView x, backend::DeviceView out,
                      std::span<const backend::AdapterRows> adapters) const;
-  template <typename Work>
-  void with_ranks(const Work& work);
   void prepare_workspace(const BatchInput& input);
   // What begin() does when the others know of the step.
   void compute(const BatchInput& input, const kv::KvStore& store);
-  void note_report(const RankReport& others);
   void embed(const BatchInput& input);
   // Passes rows to the sink: computed here, or by the last stage for rank 0, of that step.
   void feed(const BatchInput& input, std::size_t step);

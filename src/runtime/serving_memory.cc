@@ -59,7 +59,7 @@ std::uint64_t expected_bytes(const ModelConfig& model, const EngineConfig& engin
     const auto backend = model.make_backend(1);
     std::uint64_t bytes = planned_bytes(*files, model, *backend, engine.kv_cache_tokens, engine.max_num_seqs);
     if (engine.kv_cache_tokens == 0) bytes += engine.kv_cache_bytes > 0 ? engine.kv_cache_bytes : kServingKvBytes;
-    bytes += expected_adapter_bytes(engine.adapters, model.ranks.tensor_parallel_size);
+    bytes += expected_adapter_bytes(engine.adapters, model.ranks.ranks());
     return bytes + speculation_bytes(engine.speculation, model, *backend, engine.kv_cache_tokens);
   } catch (const LoadError&) {
     return 0;

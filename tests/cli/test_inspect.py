@@ -83,6 +83,11 @@ def test_shows_what_ranks_have(millrace, tiny):
     assert sum(rank["read"] for rank in group["ranks"]) == sum(tensor["bytes"] for tensor in matrices)
     uneven = ranks("--tensor-parallel-size", 2, "--tensor-parallel-shares", "1,3")["tensor_parallel"]
     assert [rank["share"] for rank in uneven["ranks"]] == [0.25, 0.75] and uneven["ranks"][0]["weights"] < uneven["ranks"][1]["weights"] / 2
+    stages = ranks("--pipeline-parallel-size", 2)["tensor_parallel"]
+    assert stages["stages"] == 2 and [rank["layers"] for rank in stages["ranks"]] == [[0, 1], [1, 2]]
+    assert sum(rank["kv_bytes_per_token"] for rank in stages["ranks"]) == whole["memory"]["kv_bytes_per_token"]["bf16"]
+    assert sum(rank["work"] for rank in stages["ranks"]) == pytest.approx(1)
+    assert "4 ranks in 2 stages" in millrace("inspect", tiny, "-pp", 2, "-tp", 2).out
     assert "2 ranks by tensor parallelism" in millrace("inspect", tiny, "--tensor-parallel-size", 2).out
 
 
@@ -92,6 +97,8 @@ def test_shows_what_ranks_have(millrace, tiny):
     (["--tensor-parallel-size", "2", "--tensor-parallel-shares", "1,0"], "tensor-parallel-shares has 0: must be numbers above 0"),
     (["--tensor-parallel-shares", "1,2"], "--tensor-parallel-size"),
     (["--tensor-parallel-size", "0"], "--tensor-parallel-size"),
+    (["--pipeline-parallel-size", "3"], "pipeline-parallel-size is 3: must be from 1 to 2, the layers of the model"),
+    (["--pipeline-parallel-size", "33", "--tensor-parallel-size", "2"], "these are 66 ranks, of at most 64"),
 ])
 def test_ranks_that_cannot_be_are_refused_by_name(millrace, tiny, flags, told):
     refused = millrace("inspect", tiny, *flags, ok=False)

@@ -10,6 +10,8 @@ def test_a_completion_of_two_ranks_is_that_of_one(millrace, real_model):
     prompt = [real_model, "Name three rivers.", "--temperature", "0", "--max-tokens", "24"]
     one = millrace("run", *prompt)
     assert one.out and millrace("run", *prompt, *TWO).out == one.out
+    assert millrace("run", *prompt, *STAGES).out == one.out
+    assert millrace("run", *prompt, "-tp", "2", "-pp", "2", "-t", "1", "--allow-oversubscription").out == one.out
     assert millrace("run", *prompt, "-tp", "2", "-t", "1", "--allow-oversubscription", "--tensor-parallel-shares", "1,2").out == one.out
 
 

@@ -12,6 +12,7 @@ from running_server import events, read_all, request_bytes
 
 TEXT, CHAT = "/v1/completions", "/v1/chat/completions"
 TWO = ["--tensor-parallel-size", "2", "-t", "1", "--allow-oversubscription"]  # whatever the machine has
+STAGES = ["--pipeline-parallel-size", "2", "-t", "1", "--allow-oversubscription"]
 PROMPTS = ["Once upon a time", "The capital of France is", "def add(a, b):", "Q: What is a mill? A:", "1, 2, 3,", "Dear Sir", "In 1969", "A haiku:"]
 
 
@@ -45,9 +46,9 @@ def answers(server, requests):
         return list(pool.map(ask, requests))
 
 
-@pytest.fixture(scope="module")
-def two(start):
-    with start(*TWO) as server:
+@pytest.fixture(scope="module", params=[TWO, STAGES], ids=["ranks", "stages"])
+def two(start, request):
+    with start(*request.param) as server:
         yield server
 
 
@@ -70,11 +71,11 @@ def test_answers_are_those_of_one_rank(two, server):
     assert len(others(two)) == 1
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP])
-def test_streams_go_on_when_a_rank_ends_or_stops(start, server, how):
+@pytest.mark.parametrize("flags, how", [(TWO, signal.SIGKILL), (TWO, signal.SIGSTOP), (STAGES, signal.SIGKILL), (STAGES, signal.SIGSTOP)])
+def test_streams_go_on_when_a_rank_ends_or_stops(start, server, flags, how):
     asked = [(TEXT, {"prompt": prompt, "max_tokens": 150, "temperature": 0.8 * (i % 2), "seed": i, "ignore_eos": True}) for i, prompt in enumerate(PROMPTS)]
     expected = [choices[0]["text"] for choices in answers(server, asked)]
-    with start(*TWO) as running, concurrent.futures.ThreadPoolExecutor(len(asked)) as pool:
+    with start(*flags) as running, concurrent.futures.ThreadPoolExecutor(len(asked)) as pool:
         def stream(request):
             pieces = [data for _, data in events(running.call("POST", request[0], request[1] | {"stream": True}).body)]
             assert pieces.pop() == "[DONE]" and not any("error" in piece for piece in pieces), pieces

@@ -25,7 +25,7 @@ int inspect(const InspectFlags& flags) {
     std::fwrite(source.data(), 1, source.size(), stdout);
     return 0;
   }
-  const Json report = app::model_report(*checkpoint, flags.model, flags.tensors, flags.model.ranks.shares());
+  const Json report = app::model_report(*checkpoint, flags.model, flags.tensors);
   if (flags.json) {
     std::printf("%s\n", report.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
   } else {

@@ -87,7 +87,7 @@ std::vector<std::string> find_warnings(const Checkpoint& checkpoint, std::int64_
 
 }  // namespace
 
-Json model_report(const Checkpoint& checkpoint, const ModelFlags& flags, bool tensors, std::span<const double> shares) {
+Json model_report(const Checkpoint& checkpoint, const ModelFlags& flags, bool tensors) {
   const model::ModelConfig config = model::read_model_config(checkpoint).or_throw();
   auto backend = flags.make_backend(1);
   auto spec = model::make_spec(checkpoint, backend->limits());
@@ -129,8 +129,8 @@ Json model_report(const Checkpoint& checkpoint, const ModelFlags& flags, bool te
   if (summary && !summary->computed_as_f32().empty()) warnings.push_back(summary->computed_as_f32());
   report["warnings"] = warnings;
   if (tensors) report["tensors"] = list_tensors(checkpoint);
-  if (stored && shares.size() > 1) {
-    report["tensor_parallel"] = describe_ranks(*stored, flags, quantization, *backend, shares);
+  if (stored && flags.ranks.ranks() > 1) {
+    report["tensor_parallel"] = describe_ranks(*stored, flags, quantization, *backend);
   }
   return report;
 }

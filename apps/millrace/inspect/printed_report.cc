@@ -55,14 +55,18 @@ void print_memory(const Json& m) {
 }
 
 void print_ranks(const Json& group) {
-  std::printf("\n%d ranks by tensor parallelism, balance %.3f\n", group["size"].get<int>(),
+  const int stages = group["stages"].get<int>();
+  std::printf("\n%d ranks %s, balance %.3f\n", group["size"].get<int>(),
+              stages == 1 ? "by tensor parallelism" : fmt::format("in {} stages", stages).c_str(),
               group["balance"].get<double>());
-  std::printf("%4s %8s %10s %10s %12s %8s\n", "rank", "share %", "weights", "read", "kv per token", "work %");
+  std::printf("%4s %8s %9s %10s %10s %12s %8s\n", "rank", "share %", "layers", "weights", "read", "kv per token",
+              "work %");
   int rank = 0;
   for (const Json& r : group["ranks"]) {
-    std::printf("%4d %8.2f %10s %10s %12s %8.2f\n", rank++, 100.0 * r["share"].get<double>(),
-                bytes(r["weights"]).c_str(), bytes(r["read"]).c_str(), bytes(r["kv_bytes_per_token"]).c_str(),
-                100.0 * r["work"].get<double>());
+    const std::int64_t last = r["layers"][1].get<std::int64_t>() - 1;
+    std::printf("%4d %8.2f %9s %10s %10s %12s %8.2f\n", rank++, 100.0 * r["share"].get<double>(),
+                fmt::format("{}-{}", r["layers"][0].get<std::int64_t>(), last).c_str(), bytes(r["weights"]).c_str(),
+                bytes(r["read"]).c_str(), bytes(r["kv_bytes_per_token"]).c_str(), 100.0 * r["work"].get<double>());
   }
 }
 

@@ -12,8 +12,8 @@ namespace millrace::app {
 using Json = nlohmann::ordered_json;
 
 Json describe_ranks(const StoredModel& stored, const ModelFlags& flags, const model::LoadQuantization& quantization,
-                    const backend::Backend& backend, std::span<const double> shares) {
-  const model::Shards shards = model::Shards::make(stored.spec, shares).or_throw();
+                    const backend::Backend& backend) {
+  const model::Shards shards = flags.ranks.shards(stored.spec).or_throw();
   model::MemoryPlanOptions options{
       .precision = flags.precision(), .quantization = quantization, .kv = flags.kv_pages(), .shards = &shards};
   std::vector<model::MemoryPlan> plans;
@@ -26,16 +26,19 @@ Json describe_ranks(const StoredModel& stored, const ModelFlags& flags, const mo
   double slowest = 0.0;
   for (int rank = 0; rank < shards.ranks(); ++rank) {
     const auto i = static_cast<std::size_t>(rank);
-    const double share = shards.share(rank), work = plans[i].multiplied / products;
+    const double share = shards.share(rank) / shards.stages(), work = plans[i].multiplied / products;
     slowest = std::max(slowest, work / share);
+    const model::RowRange layers = shards.layers(rank);
     ranks.push_back({{"share", share},
+                     {"layers", {layers.first, layers.last}},
                      {"weights", plans[i].weights},
                      {"read", plans[i].read},
                      {"kv_bytes_per_token",
                       model::kv_bytes_per_token(shards.kv_needs(stored.spec, rank), flags.kv_pages(), backend)},
                      {"work", work}});
   }
-  return {{"size", shards.ranks()}, {"balance", 1.0 / slowest}, {"ranks", std::move(ranks)}};
+  return {
+      {"size", shards.ranks()}, {"stages", shards.stages()}, {"balance", 1.0 / slowest}, {"ranks", std::move(ranks)}};
 }
 
 }  // namespace millrace::app
