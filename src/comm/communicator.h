@@ -66,6 +66,10 @@ class Communicator {
   virtual Result<void> pass(std::span<const std::byte> message, Timeout timeout) noexcept = 0;
   virtual Result<std::vector<std::byte>> take(Timeout timeout) = 0;
 
+  // Time that this rank has spent in await(), collect() and take() since the group began, where it is measured
+  // (timed_communicator.h).
+  virtual std::chrono::nanoseconds waited() const noexcept { return {}; }
+
   static constexpr std::size_t kMaxCommand = std::size_t{256} << 20;
 };
 

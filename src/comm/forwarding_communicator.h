@@ -33,6 +33,7 @@ class ForwardingCommunicator : public Communicator {
     return inner_->pass(message, timeout);
   }
   Result<std::vector<std::byte>> take(Timeout timeout) override { return inner_->take(timeout); }
+  std::chrono::nanoseconds waited() const noexcept override { return inner_->waited(); }
 
  protected:
   std::shared_ptr<Communicator> inner_;

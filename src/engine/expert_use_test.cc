@@ -20,8 +20,9 @@ class ExpertUseTest : public EngineTest {
 
 TEST_F(ExpertUseTest, IsToldOfEveryStepAndAnswer) {
   const auto engine = make();
-  const double of_expert =
-      (transformer_.weight_bytes(1e9) - transformer_.weight_bytes(0)) / (kMixtralLayers * kMixtralExperts);
+  const double of_expert = transformer_.part().ranks() *
+                           (transformer_.weight_bytes(1e9) - transformer_.weight_bytes(0)) /
+                           (kMixtralLayers * kMixtralExperts);
   model::ExpertUse of_decoding;
   int prompts = 0, tokens = 0;
   engine->reporter().observe([&](const StepReport& report) {

@@ -118,6 +118,7 @@ StepResult LocalExecutor::finish(Launched& launched) {
     result.logits = model_.forward(launched.batch, store_);
   }
   result.experts = model_.expert_use();
+  if (model_.leader() != nullptr) result.ranks = model_.leader()->times();
   result.kv_overflows = model_.take_kv_overflows();
   return std::move(result);
 }

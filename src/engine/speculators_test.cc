@@ -193,6 +193,7 @@ TEST_F(RoundTest, EveryGuessIsRightBesideBranchesThatAreWrong) {
 class Late final : public model::HiddenStateHook {
  public:
   Late(model::HiddenStateHook& hook, backend::Backend& backend) : hook_(hook), backend_(backend) {}
+  std::span<const std::int64_t> layers() const noexcept override { return hook_.layers(); }
   void pass(std::int64_t layer, const backend::DeviceView& residual) override {
     backend_.synchronize();
     std::vector<float>& rows = rows_[layer];

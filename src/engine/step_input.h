@@ -14,6 +14,7 @@
 #include "engine/request.h"
 #include "kv/page_device.h"
 #include "model/expert_use.h"
+#include "model/ranks/rank_time.h"
 #include "tensor/view.h"
 
 namespace millrace::engine {
@@ -116,6 +117,7 @@ struct StepResult {
   std::vector<std::optional<std::int32_t>> sampled;       // [sampled_rows]; nothing likewise
   std::vector<float> hidden;                              // [hidden_rows, E], outputs of the final norm
   model::ExpertUse experts;
+  std::vector<model::RankTime> ranks;             // empty: one rank alone
   std::vector<backend::KvOverflow> kv_overflows;  // of this step
 };
 

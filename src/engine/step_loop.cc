@@ -247,6 +247,7 @@ void StepLoop::commit(LaunchedStep step, const Result<StepResult>& result, std::
   if (result) learn_cost(step);
   const model::ExpertUse experts = result ? result->experts : model::ExpertUse{};
   const StepWorkload workload = reporter_.note_rows(step, experts);
+  if (result) reporter_.note_ranks(result->ranks);
   const StepTime time = accounting_.begin_step(step, last_end, workload, experts);
   state_.scheduler.committed(step.plan, state_.view());
   if (result) {

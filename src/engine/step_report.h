@@ -8,6 +8,7 @@
 #include "engine/request.h"
 #include "kv/paged_cache.h"
 #include "model/expert_use.h"
+#include "model/ranks/rank_time.h"
 
 namespace millrace::engine {
 
@@ -68,7 +69,8 @@ struct StepReport {
   double oldest_wait_ms = 0.0;  // age of the oldest waiting sequence
   kv::CacheUse pages;
 
-  std::span<const RowReport> rows;  // valid during the call
+  std::span<const model::RankTime> ranks;  // empty: one rank alone. All three valid during the call
+  std::span<const RowReport> rows;
   std::span<const TokenReport> tokens;
 };
 

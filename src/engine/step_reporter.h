@@ -29,6 +29,8 @@ class StepReporter {
   // Notes the rows of a step and what they chose, before their sequences can end. Returns the workload of the step; 0
   // if it is not measured.
   StepWorkload note_rows(const LaunchedStep& step, const model::ExpertUse& experts);
+  // After note_rows(): how long ranks were at the step. They stay until report().
+  void note_ranks(std::span<const model::RankTime> ranks) { noted_.ranks = ranks; }
   void note_prompt(const ActiveSequence& sequence);  // its prompt is computed, and no token was sampled
   // A token was sampled; call before sequence.stats counts it.
   void note_token(const ActiveSequence& sequence);

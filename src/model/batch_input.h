@@ -28,11 +28,13 @@ class LogitsConsumer {
 
 struct BatchInput;
 
-// Reads the hidden states of all rows between layers, for speculators that draft from them. Called on the engine
+// Reads the hidden states of all rows between some layers, for speculators that draft from them. Called on the engine
 // thread.
 class HiddenStateHook {
  public:
   virtual ~HiddenStateHook() = default;
+  // Which layers pass() is called for, ascending; always the same.
+  virtual std::span<const std::int64_t> layers() const noexcept = 0;
   // `residual` is the residual stream [T, E] before layer `layer`, or after the last one if layer is the number of
   // layers. The backend may not have computed it yet: use it in operations of the backend, or synchronize before
   // viewing it.
@@ -58,6 +60,8 @@ struct BatchInput {
   std::vector<std::int64_t> layers;       // indices of the only layers to run, ascending; empty: all
   LogitsConsumer* sink = nullptr;         // outlives the step; null: there are no scored_rows and hidden_rows
   HiddenStateHook* hook = nullptr;        // outlives the step; null: no hook
+  // Behind rank 0 of several stages, HiddenStateHook::layers() of rank 0's hook.
+  std::vector<std::int64_t> state_layers;
 };
 
 }  // namespace millrace::model

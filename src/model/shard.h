@@ -81,6 +81,13 @@ struct RankShards {
   RowRange layers(std::int64_t all) const noexcept {
     return shards == nullptr ? RowRange{0, all} : shards->layers(rank);
   }
+  // The first rank of the stage that has the input of that layer, or the output of the last if it is `all`.
+  int rank_of_state(std::int64_t layer, std::int64_t all) const noexcept {
+    const int step = ranks() / stages();
+    int of = 0;
+    while (shards != nullptr && of + step < ranks() && shards->layers(of).last <= std::min(layer, all - 1)) of += step;
+    return of;
+  }
 };
 
 }  // namespace millrace::model

@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <filesystem>
 #include <map>
+#include <numeric>
 
 #include "backend/cpu/kv_encoding.h"
 #include "base/cpu.h"
@@ -159,6 +161,67 @@ TEST_F(SharedModel, HasStepsInFlight) {
   }
 }
 
+// Keeps the states that it is shown, of a model with two layers.
+class KeepsStates final : public HiddenStateHook {
+ public:
+  explicit KeepsStates(backend::Backend& backend) : backend_(backend) {}
+  std::span<const std::int64_t> layers() const noexcept override { return layers_; }
+  void pass(std::int64_t layer, const backend::DeviceView& residual) override {
+    EXPECT_EQ(layer, layers_[shown_++]);
+    const backend::DeviceBuffer copy = backend_.allocate(residual.rows() * residual.cols() * sizeof(float)).or_throw();
+    const backend::DeviceView rows = copy.view(residual.rows(), residual.cols());
+    std::vector<std::int64_t> all(static_cast<std::size_t>(residual.rows()));
+    std::iota(all.begin(), all.end(), 0);
+    backend_.load_rows(residual, all, rows);
+    backend_.synchronize();
+    Collected::add(backend_.host_view(rows).view(), states);
+  }
+  void computed(const BatchInput&) override { EXPECT_EQ(shown_, std::size(layers_)); }
+
+  std::vector<float> states;
+
+ private:
+  backend::Backend& backend_;
+  const std::int64_t layers_[3] = {0, 1, 2};
+  std::size_t shown_ = 0;
+};
+
+// Whichever stage has computed them, and however many steps are on their way.
+TEST_F(SharedModel, ShowsHooksTheStatesOfAllStages) {
+  const std::string path = kGoldens + "tiny/llama";
+  const TestRunner::Options options{.max_length = 40};
+  const std::vector<std::vector<std::int32_t>> pages = {{0}, {1}, {2}};
+  const auto states_of = [&](TestRunner& runner) {
+    Transformer& model = runner.transformer();
+    const bool in_flight = model.part().stages() > 1;
+    const kv::KvStore store = model.make_store({.encoding = "f32"}, 8).or_throw();
+    std::deque<KeepsStates> hooks;
+    std::vector<BatchInput> inputs;
+    for (std::size_t s = 0; s < pages.size(); ++s) {
+      const auto n = static_cast<std::int64_t>(8 * s + 3);
+      BatchInput& input = inputs.emplace_back();
+      input.tokens = random_tokens(static_cast<std::size_t>(n), static_cast<int>(s));
+      input.sequences.push_back({0, n, 0, pages[s]});
+      input.logit_rows = {n - 1};
+      if (s != 1) input.hook = &hooks.emplace_back(runner.backend());  // one step goes without
+      in_flight ? model.begin(input, store) : static_cast<void>(model.forward(input, store));
+    }
+    std::vector<std::vector<float>> states;
+    for (const BatchInput& input : inputs) {
+      if (in_flight) model.finish(input);
+    }
+    for (KeepsStates& hook : hooks) states.push_back(std::move(hook.states));
+    return states;
+  };
+  TestRunner alone(path, options);
+  const auto expected = states_of(alone);
+  ASSERT_EQ(expected.size(), 2u);
+  ASSERT_EQ(expected[1].size(), 3u * 19 * static_cast<std::size_t>(alone.transformer().spec().hidden_size));
+  for (const Ranks& ranks : {Ranks{.shares = {1, 1}}, {.shares = {1}, .stages = 2}, {.shares = {1, 1}, .stages = 2}}) {
+    run_shared(path, options, ranks, [&](TestRunner& runner) { EXPECT_EQ(states_of(runner), expected); });
+  }
+}
+
 // Damages what rank 0 gets of one exchange.
 class Damages final : public comm::ForwardingCommunicator {
  public:
@@ -220,6 +283,8 @@ TEST_F(SharedModel, FindsRowsThatAreDamaged) {
 // step would get what they compute of this one.
 TEST_F(SharedModel, GivesRanksUpWithWhichItCannotGoOn) {
   struct Fails final : HiddenStateHook {
+    std::int64_t first[1] = {0};
+    std::span<const std::int64_t> layers() const noexcept override { return first; }
     void pass(std::int64_t, const backend::DeviceView&) override {
       throw_load_error(ErrorCode::kResourceExhausted, "", "no memory");
     }

@@ -115,7 +115,9 @@ std::uint64_t key_of_rows(backend::Backend& backend, const backend::DeviceView& 
 
 RankReport Transformer::report(bool checks_residual) {
   RankReport report{.experts = {}, .overflows = {}};
+  // All of a stage touch the same experts, and each reads its part of them.
   if (shards_.shards->place(shards_.rank) == 0) report.experts = expert_use_;
+  report.experts.bytes = expert_use_.bytes;
   if (checks_residual) report.residual_key = key_of_rows(backend_, workspace_->layer.residual);
   for (const backend::KvOverflow& o : backend_.take_kv_overflows()) {
     const std::int64_t head = o.head + shards_.shards->first_key_head(spec_, o.layer, shards_.rank);

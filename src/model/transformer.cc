@@ -79,6 +79,7 @@ Transformer::Transformer(const checkpoint::Checkpoint& checkpoint, ModelSpec spe
       shards_{options.shards, options.shards != nullptr ? options.group->rank() : 0},
       group_(options.group),
       link_(group_.get(), backend),
+      states_(shards_, link_, backend),
       leader_(options.leader),
       max_length_(options.max_length > 0 ? options.max_length : spec_.context_length),
       precision_(options.precision),
@@ -287,7 +288,7 @@ void Transformer::begin(const BatchInput& input, const kv::KvStore& store) {
   CHECK(store.windowed() == nullptr || input.window_pages.size() == input.sequences.size());
   prepare_workspace(input);
   if (leader_ == nullptr) return compute(input, store);
-  leader_->step(input, store.number());
+  leader_->step(input, store.number(), states_.ranks(input.hook, layers_->size()));
   with_ranks(*leader_, begun_, [&] { compute(input, store); });
 }
 
@@ -304,37 +305,41 @@ void Transformer::compute(const BatchInput& input, const kv::KvStore& store) {
   for (std::int64_t i = own.first; i < own.last; ++i) {
     if (input.layers.empty() || std::ranges::binary_search(input.layers, i)) layers.push_back(i);
   }
+  Begun begun;
   for (const std::int64_t layer : layers) {
-    if (input.hook != nullptr) input.hook->pass(layer, w.layer.residual);
+    states_.pass(input, layer, w.layer.residual, begun.states);
     layers_->run(backend_, layer, w.layer, store);
   }
-  if (input.hook != nullptr && own.last == layers_->size()) input.hook->pass(layers_->size(), w.layer.residual);
+  if (shards_.is_last()) states_.pass(input, layers_->size(), w.layer.residual, begun.states);
   if (shards_.is_last() && !input.logit_rows.empty()) {
     logits_of_ranks(input.logit_rows, w.logits_memory.view(std::ssize(input.logit_rows), spec_.vocab_size),
                     w.adapters.of(kHeadPlace, input.logit_rows));
   }
   backend_.synchronize();
-  Begun begun;
   for (const std::int64_t layer : layers) layers_->count_experts(backend_, layer, begun.experts);
   if (!shards_.is_last()) link_.pass(w.layer.residual);
-  if (leader_ != nullptr && leader_->checks_residual()) begun.residual_key = key_of_rows(backend_, w.layer.residual);
-  begun_.push_back(begun);
+  if (leader_ != nullptr) leader_->computed(leader_->checks_residual() ? key_of_rows(backend_, w.layer.residual) : 0);
+  begun_.push_back(std::move(begun));
 }
 
 TensorView Transformer::finish(const BatchInput& input, std::size_t step) {
   TransformerWorkspace& w = *workspace_;
   const backend::DeviceView logits = w.logits_memory.view(std::ssize(input.logit_rows), spec_.vocab_size);
-  const Begun begun = begun_[step];
-  begun_.erase(begun_.begin() + static_cast<std::ptrdiff_t>(step));
+  const Begun begun = std::move(begun_[step]);
   expert_use_ = begun.experts;
+  begun_.erase(begun_.begin() + static_cast<std::ptrdiff_t>(step));
   if (leader_ == nullptr) {
     if (shards_.stages() > 1 && shards_.is_last()) link_.answer(logits);
     if (shards_.is_last() && input.sink != nullptr) feed(input, step);
   } else {
     with_ranks(*leader_, begun_, [&] {
+      const RankTimer timer = leader_->timer();
+      if (!shards_.is_last() && input.hook != nullptr) {
+        states_.finish(input, layers_->size(), spec_.hidden_size, begun.states, *leader_, step);
+      }
       if (!shards_.is_last() && logits.rows() > 0) take_result(*leader_, step, backend_, logits);
       if (input.sink != nullptr) feed(input, step);
-      const RankReport others = leader_->finish_step(step, begun.residual_key);
+      const RankReport others = leader_->finish_step(step, timer);
       expert_use_ += others.experts;
       for (const RankReport::Overflow& o : others.overflows) {
         const std::string& encoding = *encodings_.insert(o.encoding).first;

@@ -22,6 +22,7 @@
 #include "model/norm_weights.h"
 #include "model/ranks/rank_answers.h"
 #include "model/ranks/stage_link.h"
+#include "model/ranks/stage_states.h"
 #include "model/rope.h"
 #include "tensor/view.h"
 
@@ -148,6 +149,7 @@ class Transformer {
   RankShards shards_;
   std::shared_ptr<comm::Communicator> group_;  // null: there is one rank
   StageLink link_;
+  StageStates states_;
   std::shared_ptr<RankLeader> leader_;  // of rank 0
   RankColumns vocabulary_;
   std::int64_t max_length_;
@@ -174,7 +176,7 @@ class Transformer {
   ExpertUse expert_use_;
   struct Begun {  // a step that is not finished
     ExpertUse experts;
-    std::uint64_t residual_key = 0;  // 0: it is not wanted
+    StageStates::Kept states;
   };
   std::deque<Begun> begun_;
   std::vector<backend::KvOverflow> overflows_;  // of other ranks

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <csignal>
 
+#include "comm/timed_communicator.h"
 #include "comm/transports/shm.h"
 #include "model/adapters/load_adapter.h"
 #include "model/ranks/rank_follower.h"
@@ -31,8 +32,9 @@ void follow_rank(int descriptor, int rank) {
   follow_model(level, config, group, [&](const Error& why) { report_not_loaded(why, *group); });
 }
 
-void follow_model(log::Level level, const ModelConfig& config, const std::shared_ptr<comm::Communicator>& group,
+void follow_model(log::Level level, const ModelConfig& config, const std::shared_ptr<comm::Communicator>& untimed,
                   const std::function<void(const Error&)>& not_loaded) {
+  const auto group = std::make_shared<comm::TimedCommunicator>(untimed);
   log::set_level(std::max(level, level == log::Level::kDebug ? level : log::Level::kWarn));  // rank 0 says the rest
   const LoadedModel loaded = [&] {
     try {

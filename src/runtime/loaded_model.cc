@@ -15,6 +15,7 @@
 #include "model/make_spec.h"
 #include "model/memory_plan.h"
 #include "model/quantization_choice.h"
+#include "model/rank_plan.h"
 #include "model/ranks/rank_leader.h"
 #include "model/weights/weights_key.h"
 #include "runtime/build_name.h"
@@ -43,11 +44,13 @@ backend::PackedCacheConfig packed_cache_of(const ModelConfig& config, const chec
 
 // Bytes that the weights will take, which the log says before any is read: loading a model that is too large ends in
 // swapping, or in the system's killing this process. `backend` is any of the kind that will compute.
-std::uint64_t planned_weights(const ModelConfig& config, const checkpoint::Checkpoint& checkpoint,
-                              const model::CheckpointWeights& weights, const model::ModelSpec& spec,
-                              const model::LoadQuantization& quantization, const backend::Backend& backend) {
-  const model::MemoryPlan plan = model::plan_memory(
-      weights, spec, backend, {.precision = config.precision(), .quantization = quantization, .kv = config.kv_pages()});
+std::vector<std::uint64_t> planned_weights(const ModelConfig& config, const checkpoint::Checkpoint& checkpoint,
+                                           const model::CheckpointWeights& weights, const model::ModelSpec& spec,
+                                           const model::LoadQuantization& quantization,
+                                           const backend::Backend& backend) {
+  const model::MemoryPlanOptions options{
+      .precision = config.precision(), .quantization = quantization, .kv = config.kv_pages()};
+  const model::MemoryPlan plan = model::plan_memory(weights, spec, backend, options);
   const auto available = static_cast<std::uint64_t>(cpu_info().memory_available_bytes);
   const auto readable = [](std::uint64_t bytes) { return readable_bytes(static_cast<double>(bytes)); };
   const std::string experts = plan.experts == 0 ? "" : fmt::format(", {} of them of experts,", readable(plan.experts));
@@ -57,7 +60,18 @@ std::uint64_t planned_weights(const ModelConfig& config, const checkpoint::Check
     log::warn("{}: {} of weights do not fit into the {} of memory that are available: take a smaller quantization",
               checkpoint.path, readable(plan.weights), readable(available));
   }
-  return plan.weights;
+  if (config.ranks.ranks() == 1) return {plan.weights};
+  std::vector<std::uint64_t> of_ranks;
+  for (const model::RankPlan& part :
+       model::plan_ranks(weights, spec, backend, config.ranks.shards(spec).or_throw(), options)) {
+    log::info(
+        "{}: rank {} will have {} of weights in layers {} to {}, {} of keys and values for each token, {:.0f} % of the "
+        "work",
+        checkpoint.path, of_ranks.size(), readable(part.memory.weights), part.layers.first, part.layers.last - 1,
+        readable(part.kv_bytes_per_token), part.work * 100.0);
+    of_ranks.push_back(part.memory.weights);
+  }
+  return of_ranks;
 }
 
 void log_weights(const LoadedModel& loaded) {
@@ -163,8 +177,9 @@ struct Opened {
   LoadedModel loaded;
   model::ModelSpec spec;
   model::Merged merged;
-  std::uint64_t checkpoint_key = 0, planned = 0;  // bytes of weights
-  double ms = 0.0;                                // that opening took
+  std::uint64_t checkpoint_key = 0;
+  std::vector<std::uint64_t> planned;  // bytes of weights, by rank
+  double ms = 0.0;                     // that opening took
 };
 
 // Part of the name of packed weights in their cache.
@@ -220,9 +235,10 @@ LoadedModel load_opened(Opened opened, const std::shared_ptr<comm::Communicator>
   const ModelConfig& config = loaded.config;
   Env& env = Env::system();
   const TimePoint start = env.now();
-  const std::uint64_t key = packed_key(opened.checkpoint_key, config, group ? group->rank() : 0);
-  loaded.backend =
-      config.make_backend(config.threads, packed_cache_of(config, *loaded.checkpoint, key, opened.planned), group);
+  const auto rank = static_cast<std::size_t>(group ? group->rank() : 0);
+  const std::uint64_t key = packed_key(opened.checkpoint_key, config, static_cast<int>(rank));
+  loaded.backend = config.make_backend(config.threads,
+                                       packed_cache_of(config, *loaded.checkpoint, key, opened.planned[rank]), group);
   if (wrap) loaded.backend = wrap(std::move(loaded.backend));
   model::ModelOptions options;
   options.max_length = config.max_model_len;
@@ -242,7 +258,11 @@ LoadedModel load_opened(Opened opened, const std::shared_ptr<comm::Communicator>
       std::make_unique<model::Transformer>(*loaded.checkpoint, std::move(opened.spec), *loaded.backend, options);
   loaded.load_ms = milliseconds_between(start, env.now());
   if (group != nullptr && group->rank() > 0) report_loaded(part_of_rank(loaded), *group);
-  if (group != nullptr && group->rank() == 0) meet_ranks(loaded.checkpoint->path, part_of_rank(loaded), *group);
+  if (group != nullptr && group->rank() == 0) {
+    const RankLoaded own = part_of_rank(loaded);
+    const std::uint64_t all = meet_ranks(loaded.checkpoint->path, own, *group);
+    loaded.group_weights = static_cast<double>(all) / std::max(1.0, static_cast<double>(own.weight_bytes));
+  }
   if (opened.merged.error != nullptr) log_merged(loaded, opened.merged);
   log::info("{}: opened in {:.0f} ms, {} of weights ready in {:.0f} ms more{}", loaded.checkpoint->path, opened.ms,
             readable_bytes(loaded.transformer->weight_bytes()), loaded.load_ms,
@@ -251,6 +271,27 @@ LoadedModel load_opened(Opened opened, const std::shared_ptr<comm::Communicator>
 }
 
 }  // namespace
+
+std::size_t LoadedModel::weight_bytes() const noexcept {
+  return static_cast<std::size_t>(static_cast<double>(transformer->weight_bytes()) * group_weights);
+}
+
+double LoadedModel::weight_bytes(double rows) const noexcept { return transformer->weight_bytes(rows) * group_weights; }
+
+namespace {
+
+int ranks_on_host(const LoadedModel& loaded) noexcept {
+  if (loaded.ranks == nullptr) return 1;
+  return loaded.config.ranks.over_mpi() ? mpi_neighbours() : loaded.config.ranks.ranks();
+}
+
+}  // namespace
+
+int LoadedModel::threads_on_host() const noexcept { return backend->threads() * ranks_on_host(*this); }
+
+double LoadedModel::hosts() const noexcept {
+  return static_cast<double>(config.ranks.ranks()) / static_cast<double>(ranks_on_host(*this));
+}
 
 void restart_ranks(const LoadedModel& loaded) {
   constexpr int kAttempts = 5;  // of ranks that end while they start

@@ -27,6 +27,14 @@ struct LoadedModel {
   model::WeightSummary weights = {};          // how its files store them
   model::LoadQuantization quantization = {};  // what loading made of them
   double load_ms = 0.0;                       // that packing its weights took
+  double group_weights = 1.0;                 // bytes of all ranks' weights, by those of this one's
+
+  // See Transformer; of all ranks.
+  std::size_t weight_bytes() const noexcept;
+  double weight_bytes(double rows) const noexcept;
+  // Worker threads of all ranks on this host, and how many ranks there are for each of these.
+  int threads_on_host() const noexcept;
+  double hosts() const noexcept;
 };
 
 // What config.iq_panels means for the checkpoint: "fast" or "compact". `backend` is of the kind that will compute, with

@@ -15,6 +15,7 @@
 
 #include "base/byte_archive.h"
 #include "base/log.h"
+#include "comm/timed_communicator.h"
 #include "comm/transports/shm.h"
 #include "model/block.h"
 #include "model/shard.h"
@@ -80,6 +81,7 @@ std::unique_ptr<RankGroup> RankGroup::start(const ModelConfig& config, const mod
   } else {
     group->communicator_ = group->spawned_ = std::make_shared<comm::ReplaceableCommunicator>(group->spawn());
   }
+  group->communicator_ = std::make_shared<comm::TimedCommunicator>(group->communicator_);
   return group;
 }
 

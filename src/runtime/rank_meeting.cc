@@ -56,11 +56,12 @@ void report_not_loaded(const Error& why, comm::Communicator& group) {
   answer({.code = why.code, .param = why.param, .error = why.message}, group);
 }
 
-void meet_ranks(const std::string& name, const RankLoaded& own, comm::Communicator& group) {
+std::uint64_t meet_ranks(const std::string& name, const RankLoaded& own, comm::Communicator& group) {
   constexpr std::chrono::milliseconds kLeast{60'000};
   constexpr double kTimes = 20.0;
   const auto timeout = std::max(kLeast, std::chrono::milliseconds(static_cast<std::int64_t>(kTimes * own.ms)));
   log_part(name, 0, own);
+  std::uint64_t weights = own.weight_bytes;
   for (int rank = 1; rank < group.ranks(); ++rank) {
     const std::vector<std::byte> bytes = group.collect(rank, timeout).or_throw();
     RankAnswer said;
@@ -73,7 +74,9 @@ void meet_ranks(const std::string& name, const RankLoaded& own, comm::Communicat
                        other);
     }
     log_part(name, rank, said.part);
+    weights += said.part.weight_bytes;
   }
+  return weights;
 }
 
 }  // namespace millrace::runtime

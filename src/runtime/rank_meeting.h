@@ -22,7 +22,7 @@ void report_not_loaded(const Error& why, comm::Communicator& group);
 
 // On rank 0: waits for all, which may need much longer than this one did; logs what each has, of the model of that
 // name. Throws LoadError naming a rank that has not loaded it (as it says), has ended (kUnavailable), or has loaded
-// something else (kInvalidArgument).
-void meet_ranks(const std::string& name, const RankLoaded& own, comm::Communicator& group);
+// something else (kInvalidArgument). Returns the bytes of weights of all.
+std::uint64_t meet_ranks(const std::string& name, const RankLoaded& own, comm::Communicator& group);
 
 }  // namespace millrace::runtime

@@ -110,8 +110,8 @@ void log_memory(const std::string& name, const LoadedModel& loaded, const Servin
   const std::size_t kv = made.engine->limits().kv_bytes, drafting = made.drafting.total();
   const auto available = static_cast<std::size_t>(cpu_info().memory_available_bytes);
   log::info("{}: {} of weights, {} of keys and values for {} tokens, {} of drafting{}; {} available", name,
-            readable(loaded.transformer->weight_bytes()), readable(kv), made.engine->limits().kv_capacity_tokens,
-            readable(drafting), adapters_text(memory), readable(available));
+            readable(loaded.weight_bytes()), readable(kv), made.engine->limits().kv_capacity_tokens, readable(drafting),
+            adapters_text(memory), readable(available));
   const kv::CacheUse pages = made.engine->cache().use();
   if (pages.window_total > 0) {
     log::info("{}: of keys and values, layers without a window have {} in {} pages, those with one {} in {}", name,

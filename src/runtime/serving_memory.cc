@@ -46,9 +46,9 @@ std::uint64_t speculation_bytes(const SpeculationConfig& speculation, const Mode
   return bytes;
 }
 
-engine::MachinePeaks peaks_of(const backend::cpu::MachineLimits& limits) {
-  return {.read_gb_s = limits.read_gb_s,
-          .gop_s = std::max({limits.int8_gop_s, limits.bf16_gflop_s, limits.f32_gflop_s})};
+engine::MachinePeaks peaks_of(const backend::cpu::MachineLimits& limits, double hosts) {
+  return {.read_gb_s = hosts * limits.read_gb_s,
+          .gop_s = hosts * std::max({limits.int8_gop_s, limits.bf16_gflop_s, limits.f32_gflop_s})};
 }
 
 }  // namespace
@@ -67,11 +67,11 @@ std::uint64_t expected_bytes(const ModelConfig& model, const EngineConfig& engin
 }
 
 engine::MachinePeaks measured_peaks(const LoadedModel& loaded, double seconds) {
-  return peaks_of(backend::cpu::measure_limits(loaded.backend->threads(), detect_isa(), seconds));
+  return peaks_of(backend::cpu::measure_limits(loaded.threads_on_host(), detect_isa(), seconds), loaded.hosts());
 }
 
 engine::MachinePeaks peaks_measured_within(const LoadedModel& loaded, double seconds) {
-  return peaks_of(backend::cpu::measure_limits_within(loaded.backend->threads(), detect_isa(), seconds));
+  return peaks_of(backend::cpu::measure_limits_within(loaded.threads_on_host(), detect_isa(), seconds), loaded.hosts());
 }
 
 }  // namespace millrace::runtime

@@ -14,7 +14,7 @@ namespace millrace::runtime {
 std::uint64_t expected_bytes(const ModelConfig& model, const EngineConfig& engine);
 
 // Peak read bandwidth and arithmetic of this machine, each measured for `seconds` on as many threads as the model's
-// backend has. The backend must not compute meanwhile.
+// ranks have here; times the hosts, where there are several. The backend must not compute meanwhile.
 engine::MachinePeaks measured_peaks(const LoadedModel& loaded, double seconds);
 
 // The same for a quiet moment, in about `seconds` in all; a peak is 0 where that does not suffice.

@@ -69,14 +69,7 @@ std::unique_ptr<draft::Drafter> SpeculationConfig::make_drafter(const engine::Lo
                                                                 draft::DrafterOptions prepared) const {
   prepared.place.store = &executor.store();
   prepared.place.pages = executor.pages();
-  auto drafter = draft::make_drafter(method, prepared).or_throw();
-  if (const int stages = prepared.place.target->part().stages(); stages > 1 && drafter->hook() != nullptr) {
-    throw_load_error(ErrorCode::kUnsupported, "pipeline-parallel-size",
-                     "pipeline-parallel-size is {}: --spec-method {} reads states of all layers, and stages have "
-                     "some; --tensor-parallel-size works",
-                     stages, method);
-  }
-  return drafter;
+  return draft::make_drafter(method, prepared).or_throw();
 }
 
 std::size_t SpeculationConfig::page_bytes(const draft::DrafterOptions& prepared) const {

@@ -8,8 +8,7 @@ namespace millrace::runtime {
 
 // The argument of StepReporter::measure() for an engine that runs this model.
 inline engine::load::StepMeter step_meter(const LoadedModel& loaded, const engine::Engine& engine) {
-  return {loaded.transformer->spec(), loaded.transformer->weight_bytes(0),
-          static_cast<double>(engine.limits().kv_bytes_per_token)};
+  return {loaded.transformer->spec(), loaded.weight_bytes(0), static_cast<double>(engine.limits().kv_bytes_per_token)};
 }
 
 // Which part of the weights a step reads, for sched::StepCost.

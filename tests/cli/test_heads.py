@@ -23,17 +23,15 @@ def heads(millrace, real_model, tmp_path_factory):
     return write
 
 
+STAGES = ["--pipeline-parallel-size", 2, "--threads", 1, "--allow-oversubscription"]
+
+
+@pytest.mark.parametrize("flags", [[], STAGES], ids=["alone", "stages"])
 @pytest.mark.parametrize("kind,method", [("medusa", "medusa"), ("eagle", "eagle"), ("eagle3", "eagle")])
-def test_heads_change_no_token(ask, heads, kind, method):
+def test_heads_change_no_token(ask, heads, kind, method, flags):
     plain = ask("--stats")
-    guessed = ask("--spec-method", method, "--spec-model", heads(kind), "--no-spec-adaptive", "--spec-tokens", 3, "--stats")
+    guessed = ask("--spec-method", method, "--spec-model", heads(kind), "--no-spec-adaptive", "--spec-tokens", 3, "--stats", *flags)
     assert guessed.out == plain.out
-
-
-def test_heads_are_refused_by_name_with_stages(ask, heads):
-    stages = ["--pipeline-parallel-size", 2, "--threads", 1, "--allow-oversubscription"]
-    refused = ask("--spec-method", "medusa", "--spec-model", heads("medusa"), *stages, ok=False)
-    assert refused.code == 3 and "pipeline-parallel-size is 2: --spec-method medusa reads states of all layers" in refused.err
 
 
 def test_what_is_wrong_with_heads_is_said_in_one_line(ask, heads, tmp_path, tiny_directory):

@@ -35,8 +35,3 @@ def test_a_speculator_and_a_small_cache_change_no_text(millrace, real_model):
 def test_what_cannot_be_is_refused_by_name(millrace, real_model, flags, told):
     refused = millrace("run", real_model, "hi", *flags, ok=False)
     assert refused.code == 2 and told in refused.err
-
-
-def test_adapters_are_refused_by_name_with_stages(millrace, real_model, tmp_path):
-    refused = millrace("bench", "latency", real_model, "--lora", f"a={tmp_path}", *STAGES, ok=False)
-    assert refused.code == 3 and "adapters do not work with stages yet" in refused.err

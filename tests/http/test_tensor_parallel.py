@@ -1,14 +1,17 @@
 """A model shared by processes: the bits of one, and a pause where one of them dies."""
 import concurrent.futures
+import json
 import os
 import pathlib
+import re
 import shutil
 import signal
+import subprocess
 import time
 
 import pytest
 from adapter_files import ASK, LOAD, UNLOAD, adapted, folder, text_of, write_adapter  # adapted and folder are fixtures
-from running_server import events, read_all, request_bytes
+from running_server import PROGRAM, events, read_all, request_bytes
 
 TEXT, CHAT = "/v1/completions", "/v1/chat/completions"
 TWO = ["--tensor-parallel-size", "2", "-t", "1", "--allow-oversubscription"]  # whatever the machine has
@@ -81,15 +84,38 @@ def test_streams_go_on_when_a_rank_ends_or_stops(start, server, flags, how):
             assert pieces.pop() == "[DONE]" and not any("error" in piece for piece in pieces), pieces
             return "".join(piece["choices"][0]["text"] for piece in pieces)
         texts = [pool.submit(stream, request) for request in asked]
-        for _ in range(2):
+        for i in range(2):
             time.sleep(0.2)
             [rank] = others(running)
             os.kill(rank, how)
-            wait_until(lambda: others(running) not in ([], [rank]))
+            wait_until(lambda: running.text().count("started anew") == i + 1)
         assert [text.result(60) for text in texts] == expected
         assert running.text().count("started anew") == 2
         [rank] = others(running)
     assert not is_there(rank)
+
+
+@pytest.mark.parametrize("flags", [TWO, STAGES])
+def test_times_of_ranks_are_shown(start, tmp_path, flags):
+    trace = tmp_path / "steps.json"
+    with start(*flags, "--trace-file", trace, "--log-format", "json") as running:
+        answers(running, [(TEXT, {"prompt": "Once upon a time", "max_tokens": 20, "ignore_eos": True})])
+        told = running.call("GET", "/metrics").body.decode()
+        times = {(name, rank): float(re.search(rf'millrace:rank_{name}_seconds_total{{[^}}]*rank="{rank}"}} (.*)', told)[1]) for name in ("step", "wait") for rank in (0, 1)}
+        assert all(0 < times["wait", rank] < times["step", rank] for rank in (0, 1)), times
+        steps_by_metrics = times["step", 0]
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:  # top shows what happens meanwhile
+            pool.submit(answers, running, [(TEXT, {"prompt": "Once upon a time", "max_tokens": 500, "ignore_eos": True})])
+            def top(*more):
+                return subprocess.run([PROGRAM, "top", f"http://127.0.0.1:{running.port}", "--once", "--interval", "0.5", *more], capture_output=True, text=True, check=True).stdout
+            [view] = json.loads(top("--json"))
+            assert len(view["rank_wait_share"]) == 2 and all(0 < share < 1 for share in view["rank_wait_share"]), view
+            assert "ranks wait" in top()
+    steps = [event["args"]["ranks"] for event in json.loads(trace.read_text()) if event["name"] == "step"]
+    assert len(steps) >= 20 and all(len(ranks) == 2 and all(0 < of["waited_ms"] < of["ms"] for of in ranks) for ranks in steps)
+    assert sum(of[0]["ms"] for of in steps[:20]) / 1e3 == pytest.approx(steps_by_metrics, rel=0.2)  # or one step more
+    log = running.text()
+    assert re.search(r'"rank_wait_percent": ?"[0-9.]+ [0-9.]+"', log) and re.search(r"rank 1 will have .* of weights in layers [0-9]+ to 29", log)
 
 
 def test_a_rank_that_ends_while_nobody_asks_is_not_noticed_by_who_asks_next(start, server):
@@ -124,10 +150,11 @@ def test_a_rank_that_is_started_later_holds_no_connection(start):
 ADAPTED = [{"model": name} for name in "mabcd"] + [{"lora": [{"name": "a", "scale": 0.5}, {"name": "c", "scale": -1}]}, {"model": "group/inner", "temperature": 0.8, "seed": 3}]
 
 
-def test_adapters_give_the_texts_of_one_rank(start, folder, adapted):
+@pytest.mark.parametrize("flags", [TWO, STAGES])
+def test_adapters_give_the_texts_of_one_rank(start, folder, adapted, flags):
     expected = [text_of(adapted, **fields) for fields in ADAPTED]
     assert len(set(expected)) == len(expected)
-    with start(*TWO, "--lora", f"a={folder / 'a'}", "--lora-dir", folder, "--max-loras", 3) as two:
+    with start(*flags, "--lora", f"a={folder / 'a'}", "--lora-dir", folder, "--max-loras", 3) as two:
         assert [text_of(two, **fields) for fields in ADAPTED] == expected
         with concurrent.futures.ThreadPoolExecutor(len(ADAPTED)) as pool:  # more than have room
             assert list(pool.map(lambda fields: text_of(two, cache_salt="together", **fields), ADAPTED)) == expected

@@ -28,7 +28,7 @@ ModelRun::ModelRun(const app::ModelFlags& flags, double probe_seconds)
       loaded_(load_timed(flags, load_seconds_, timed_)),
       work_(loaded_.transformer->spec()),
       arithmetic_(backend::arithmetic_of(loaded_.transformer->layers().description())),
-      probe_(loaded_.backend->threads(), flags.isa(), probe_seconds) {}
+      probe_(loaded_.threads_on_host(), flags.isa(), probe_seconds) {}
 
 app::ServingEngine ModelRun::make_engine(const app::EngineFlags& flags, std::int64_t kv_tokens) const {
   auto tokenizer = loaded_.checkpoint->tokenizer;
@@ -38,7 +38,7 @@ app::ServingEngine ModelRun::make_engine(const app::EngineFlags& flags, std::int
 
 std::int64_t ModelRun::block_tokens() const { return flags_.kv_pages().block_tokens; }
 
-double ModelRun::weight_bytes(double rows) const noexcept { return transformer().weight_bytes(rows); }
+double ModelRun::weight_bytes(double rows) const noexcept { return loaded_.weight_bytes(rows); }
 
 Json ModelRun::new_report(std::string_view command) const {
   Json report = bench::new_report(command, loaded_.backend->threads(), flags_.isa());
@@ -53,7 +53,7 @@ Json ModelRun::new_report(std::string_view command) const {
                      {"kv_cache_dtype", flags_.kv_cache_dtype},
                      {"kv_layout", flags_.kv_layout},
                      {"block_size", block_tokens()},
-                     {"weight_bytes_per_token", transformer().weight_bytes(1.0)},
+                     {"weight_bytes_per_token", loaded_.weight_bytes(1.0)},
                      {"operations_per_token", work_.layer_operations() + work_.head_operations()},
                      {"load_seconds", load_seconds_}};
   report["limits"] = json_of(probe_.measured());
@@ -62,14 +62,14 @@ Json ModelRun::new_report(std::string_view command) const {
 
 Json ModelRun::memory(const engine::Engine& engine) const {
   return {{"resident_bytes", resident_bytes()},
-          {"packed_weight_bytes", transformer().weight_bytes()},
+          {"packed_weight_bytes", loaded_.weight_bytes()},
           {"kv_pool_bytes", engine.limits().kv_bytes}};
 }
 
 std::string ModelRun::description() const {
-  return fmt::format(
-      "{}: {}, {} of weights, loaded in {:.1f} s; {}", loaded_.checkpoint->path, transformer().layers().description(),
-      readable_bytes(static_cast<double>(transformer().weight_bytes())), load_seconds_, loaded_.backend->description());
+  return fmt::format("{}: {}, {} of weights, loaded in {:.1f} s; {}", loaded_.checkpoint->path,
+                     transformer().layers().description(), readable_bytes(static_cast<double>(loaded_.weight_bytes())),
+                     load_seconds_, loaded_.backend->description());
 }
 
 std::int64_t resident_bytes() {

@@ -69,9 +69,8 @@ LocalResponder::~LocalResponder() { engine_->sessions().close(session_); }
 
 std::string LocalResponder::description() const {
   return fmt::format("{}: {}, {:.1f} MB of weights, loaded in {:.0f} ms; {}", loaded_.checkpoint->path,
-                     loaded_.transformer->layers().description(),
-                     static_cast<double>(loaded_.transformer->weight_bytes()) / 1e6, loaded_ms_,
-                     loaded_.backend->description());
+                     loaded_.transformer->layers().description(), static_cast<double>(loaded_.weight_bytes()) / 1e6,
+                     loaded_ms_, loaded_.backend->description());
 }
 
 Result<decode::SamplingParams> LocalResponder::sampling(const SamplingFlags& flags) const {
@@ -159,8 +158,7 @@ Result<Answer> LocalResponder::answer(const nlohmann::ordered_json& messages, co
 std::string LocalResponder::last_stats() {
   if (stats_.prompt_tokens == 0) return "";
   if (peaks_.read_gb_s == 0.0 && stats_.output_tokens > 1) {
-    peaks_.read_gb_s =
-        backend::cpu::measure_read_bandwidth(loaded_.backend->threads(), detect_isa(), kBandwidthSeconds);
+    peaks_.read_gb_s = backend::cpu::measure_read_bandwidth(loaded_.threads_on_host(), detect_isa(), kBandwidthSeconds);
   }
   return stats_line(stats_, spent_, peaks_);
 }

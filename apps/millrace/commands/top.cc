@@ -57,6 +57,7 @@ Json json_of(const ModelView& view) {
             {"forward", view.forward_share},
             {"commit", view.commit_share}}},
           {"sequences_per_step", view.step_sequences},
+          {"rank_wait_share", view.rank_waits},
           {"preemptions", view.preemptions},
           {"failed", view.failed},
           {"last_step_age_seconds", view.last_step_age_seconds}};

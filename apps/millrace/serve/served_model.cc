@@ -34,7 +34,7 @@ server::observe::ServedModel observed(const std::string& name, const LoadedModel
   return {.name = name,
           .block_tokens = engine.cache().block_tokens(),
           .pages = engine.cache().total_pages(),
-          .weight_bytes = loaded.transformer->weight_bytes(),
+          .weight_bytes = loaded.weight_bytes(),
           .kv_bytes = engine.limits().kv_bytes,
           .drafting_bytes = made.drafting.total(),
           .batches = flags.batching != "continuous",
@@ -108,10 +108,10 @@ server::ModelParts load(const std::string& name, const ModelFlags& flags, const 
   parts.path = std::filesystem::absolute(loaded.checkpoint->path).lexically_normal();
   parts.parameters = loaded.weights.parameters;
   parts.storage = storage_of(loaded);
-  parts.weight_bytes = static_cast<std::int64_t>(loaded.transformer->weight_bytes());
+  parts.weight_bytes = static_cast<std::int64_t>(loaded.weight_bytes());
   parts.adapter_bytes = static_cast<std::int64_t>(made.adapter_bytes);
   parts.drafting_bytes = static_cast<std::int64_t>(made.drafting.total());
-  parts.weight_bytes_per_step = static_cast<std::int64_t>(loaded.transformer->weight_bytes(1.0));
+  parts.weight_bytes_per_step = static_cast<std::int64_t>(loaded.weight_bytes(1.0));
   parts.trained_length = loaded.transformer->spec().context_length;
   parts.hidden_size = loaded.transformer->spec().hidden_size;
   parts.resources = std::move(resources);

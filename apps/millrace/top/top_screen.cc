@@ -89,6 +89,12 @@ void add_figures(std::vector<std::string>& out, const ModelView& v, const TopHis
   row("a step", fmt::format("{:.1f} sequences; schedule {:.1f} %  prepare {:.1f} %  forward {:.1f} %  commit {:.1f} %",
                             v.step_sequences, v.schedule_share * 100.0, v.prepare_share * 100.0,
                             v.forward_share * 100.0, v.commit_share * 100.0));
+  if (v.rank_waits.empty()) return;
+  std::string waits;
+  for (std::size_t rank = 0; rank < v.rank_waits.size(); ++rank) {
+    waits += fmt::format("{}: {:.1f} %   ", rank, v.rank_waits[rank] * 100.0);
+  }
+  row("ranks wait", waits);
 }
 
 // Where there is no room for two figures in a line.

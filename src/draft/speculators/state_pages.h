@@ -45,6 +45,7 @@ class StatePages final : public model::HiddenStateHook, public kv::PageListener 
   std::size_t bytes() const noexcept { return memory_.size(); }
   std::size_t workspace_bytes() const noexcept { return streams_.bytes() + states_.bytes(); }
 
+  std::span<const std::int64_t> layers() const noexcept override { return recipe_.layers; }
   void pass(std::int64_t layer, const backend::DeviceView& residual) override;
   void computed(const model::BatchInput& input) override;
   void copied(kv::BlockId from, kv::BlockId to) override;

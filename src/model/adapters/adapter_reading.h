@@ -42,6 +42,10 @@ class AdapterReading {
   // rows too.
   void add_embedding(const backend::Linear& linear);
   void add_head(const backend::Linear& linear, bool tied);
+  // In their place where another rank has the layer, or what is outside: the adapter may have anything for it, of which
+  // that rank says what is wrong. `linear`: any of the model's.
+  void pass_layer(std::int64_t layer, const backend::Linear& linear);
+  void pass_outer() { loader_.mark_outer_used(); }
   // PEFT saves a copy of the base's head and embedding where it adapts one of them: checks that it is one of this
   // base's.
   void pass_copy(const std::string& module, WeightLoader& base, const std::string& base_name);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/sha256.h"
 #include "model/adapters/adapter_checks.h"
 #include "model/adapters/adapter_reading.h"
 #include "model/adapters/adapter_spec.h"
@@ -44,9 +45,15 @@ std::vector<const BlockWeight*> stacked_in(const Product& product, const std::ve
   return stacked;
 }
 
-void read_layers(const LayerStack& layers, const ModelSpec& spec, AdapterReading& reading) {
+void read_layers(const Transformer& model, const ModelSpec& spec, AdapterReading& reading) {
+  const LayerStack& layers = model.layers();
+  const RowRange own = model.part().layers(layers.size());
   for (std::size_t i = 0; i < spec.layers.size(); ++i) {
     const auto layer = static_cast<std::int64_t>(i);
+    if (layer < own.first || layer >= own.last) {
+      reading.pass_layer(layer, *model.linears().front());
+      continue;
+    }
     const HasTensor has = [&](const std::string& pattern) {
       return reading.has(WeightLoader::layer_name(pattern, layer));
     };
@@ -59,16 +66,47 @@ void read_layers(const LayerStack& layers, const ModelSpec& spec, AdapterReading
   }
 }
 
+// Layers with the weights of an earlier one have its adapters too, which may be in another stage.
+void check_stages(const Transformer& model) {
+  for (const LayerSpec& layer : model.spec().layers) {
+    if (layer.has_weights()) continue;
+    throw_load_error(ErrorCode::kUnsupported, "pipeline-parallel-size",
+                     "pipeline-parallel-size is {}: adapters of a model whose layers share weights do not work with "
+                     "stages; --lora-merge and --tensor-parallel-size do",
+                     model.part().stages());
+  }
+}
+
+// In place of KeptMatrices::key() where no rank reads all: of the files' own numbers, and of what they are kept as.
+std::string key_of_files(const AdapterFiles& files, const AdapterOptions& options) {
+  constexpr std::string_view kEndOfA = ".lora_A.weight", kEndOfEmbeddingA = ".lora_embedding_A";
+  constexpr std::uint64_t kAtOnce = std::uint64_t{1} << 20;
+  Sha256 digest;
+  const auto note = [&](std::string_view text) { digest.update(std::as_bytes(std::span(text))); };
+  note(fmt::format("type {} invocation {}\n", static_cast<int>(options.type),
+                   fmt::join(files.config.invocation_tokens(), " ")));
+  std::vector<std::byte> bytes;
+  for (const checkpoint::RawTensor& tensor : files.tensors.tensors) {
+    std::string_view module = tensor.name;
+    for (const std::string_view end : {kEndOfA, kEndOfEmbeddingA}) {
+      if (module.ends_with(end)) module.remove_suffix(end.size());
+    }
+    note(fmt::format("{} {} {} {}\n", tensor.name, tensor.format != nullptr ? tensor.format->name : "",
+                     tensor.shape.to_string(),
+                     module.size() == tensor.name.size() ? 0.0 : files.config.scale(std::string(module))));
+    for (std::uint64_t at = 0; at < tensor.bytes; at += kAtOnce) {
+      bytes.resize(std::min(kAtOnce, tensor.bytes - at));
+      files.tensors.read(tensor, at, bytes).or_throw();
+      digest.update(bytes);
+    }
+  }
+  return hex(digest.finish());
+}
+
 }  // namespace
 
 std::shared_ptr<const Adapter> AdapterLoader::load(Env& env, const std::string& path,
                                                    const AdapterOptions& options) const {
-  if (const int stages = model_.part().stages(); stages > 1) {
-    throw_load_error(ErrorCode::kUnsupported, "pipeline-parallel-size",
-                     "pipeline-parallel-size is {}: adapters do not work with stages yet; --lora-merge and "
-                     "--tensor-parallel-size do",
-                     stages);
-  }
   if (RankLeader* leader = model_.leader(); leader != nullptr) leader->foresee(path, options);
   return load(open(env, path), options);
 }
@@ -86,6 +124,8 @@ std::shared_ptr<const Adapter> AdapterLoader::load(const AdapterFiles& files, co
   }
   ModelSpec spec = adapter_spec(checkpoint_, files);
   const LayerStack& layers = model_.layers();
+  const RankShards& part = model_.part();
+  if (part.stages() > 1) check_stages(model_);
   if (std::ssize(spec.layers) > layers.size()) spec.layers.resize(static_cast<std::size_t>(layers.size()));
   const HasTensor none = [](const std::string&) { return false; };
   for (const BlockWeight& weight : block_weights(spec.layers.front().blocks.front(), spec, none)) {
@@ -98,17 +138,18 @@ std::shared_ptr<const Adapter> AdapterLoader::load(const AdapterFiles& files, co
   spec.transposed_linears = false;
   check_servable(files, spec);
   AdapterReading reading(files, spec, whole, options, model_.vocabulary_rows());
-  read_layers(layers, spec, reading);
+  read_layers(model_, spec, reading);
   const bool tied = model_.spec().tied_head;
-  reading.add_embedding(*model_.outer(kEmbeddingPlace));
-  reading.add_head(*model_.outer(kHeadPlace), tied);
+  if (part.is_first()) reading.add_embedding(*model_.outer(kEmbeddingPlace));
+  if (part.is_last()) reading.add_head(*model_.outer(kHeadPlace), tied);
+  if (part.stages() > 1) reading.pass_outer();
   WeightLoader base(checkpoint_, model_.spec());
   const WeightNames& own = model_.spec().names;
   reading.pass_copy(spec.names.embedding, base, own.embedding + ".weight");
   reading.pass_copy(spec.names.head, base, (tied ? own.embedding : own.head) + ".weight");
   reading.check_all_used();
   check_named(files);
-  if (reading.summary.modules == 0) {
+  if (reading.summary.modules == 0 && (part.stages() == 1 || files.tensors.tensors.empty())) {
     throw_load_error(ErrorCode::kBadFile, files.path, "{}: has no weights", files.path);
   }
   const std::vector<std::int32_t>& invocation = files.config.invocation_tokens();
@@ -128,8 +169,8 @@ std::shared_ptr<const Adapter> AdapterLoader::load(const AdapterFiles& files, co
   }
   reading.summary.error = reading.kept.error();
   reading.summary.invocation_tokens = invocation;
-  return std::make_shared<const Adapter>(reading.kept.key(), reading.summary, std::move(by_place),
-                                         AdapterOrigin{files.path, options});
+  const std::string key = part.stages() > 1 ? key_of_files(files, options) : reading.kept.key();
+  return std::make_shared<const Adapter>(key, reading.summary, std::move(by_place), AdapterOrigin{files.path, options});
 }
 
 }  // namespace millrace::model

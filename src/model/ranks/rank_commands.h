@@ -27,7 +27,7 @@ struct RankStep {
   };
   std::vector<Sequence> sequences;
   std::vector<std::int32_t> pages;
-  std::vector<std::int64_t> rope_lengths, logit_rows, scored_rows, hidden_rows, layers;
+  std::vector<std::int64_t> rope_lengths, logit_rows, scored_rows, hidden_rows, layers, state_layers;
   bool has_windows = false;
   struct Adapter {  // an AdapterRange
     std::uint64_t adapter = 0;
@@ -107,7 +107,7 @@ void visit_fields(Archive& archive, RankStep::Sequence& s) {
 template <typename Archive>
 void visit_fields(Archive& archive, RankStep& s) {
   archive(s.number, s.checks_residual, s.store, s.tokens, s.sequences, s.pages, s.rope_lengths, s.logit_rows,
-          s.scored_rows, s.hidden_rows, s.layers, s.has_windows, s.adapters);
+          s.scored_rows, s.hidden_rows, s.layers, s.state_layers, s.has_windows, s.adapters);
 }
 template <typename Archive>
 void visit_fields(Archive& archive, RankStep::Adapter& a) {

@@ -76,6 +76,7 @@ kv::KvStore& RankFollower::pages_of(const RankPage& page) {
 }
 
 void RankFollower::follow(RankStep& step) {
+  const RankTimer timer(communicator_);
   Nobody nobody;
   AnswersRows answers(communicator_);
   const bool has_results = communicator_.stage() > 0 && communicator_.stage() + 1 == communicator_.stages();
@@ -90,7 +91,8 @@ void RankFollower::follow(RankStep& step) {
                    .scored_rows = std::move(step.scored_rows),
                    .hidden_rows = std::move(step.hidden_rows),
                    .layers = std::move(step.layers),
-                   .sink = &sink};
+                   .sink = &sink,
+                   .state_layers = std::move(step.state_layers)};
   std::span<const std::int32_t> left = step.pages;
   const auto take = [&](std::int64_t n) {
     if (n < 0 || n > std::ssize(left)) refuse("a step has fewer pages than its sequences");
@@ -112,6 +114,7 @@ void RankFollower::follow(RankStep& step) {
   RankReport report = model_.report(step.checks_residual);
   report.step = step.number;
   report.command_key = command_key_;
+  report.time = timer.time();
   answer(std::move(report));
 }
 

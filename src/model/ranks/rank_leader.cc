@@ -160,7 +160,8 @@ void RankLeader::share(const Adapter& adapter) {
       });
 }
 
-void RankLeader::step(const BatchInput& input, std::uint32_t store) {
+void RankLeader::step(const BatchInput& input, std::uint32_t store, std::span<const int> state_ranks) {
+  const RankTimer since_begin = timer();
   adapters_.send_news([this](const RankCommand& command) { send(command); });
   for (const AdapterRange& range : input.adapters) share(*range.adapter);
   RankStep step{.number = next_step_++,
@@ -173,8 +174,10 @@ void RankLeader::step(const BatchInput& input, std::uint32_t store) {
                 .scored_rows = input.scored_rows,
                 .hidden_rows = input.hidden_rows,
                 .layers = input.layers,
+                .state_layers = {},
                 .has_windows = !input.window_pages.empty(),
                 .adapters = {}};
+  if (!state_ranks.empty()) step.state_layers.assign(input.hook->layers().begin(), input.hook->layers().end());
   step.checks_residual = step.number % kCheckedSteps == 0;
   for (const AdapterRange& range : input.adapters) {
     step.adapters.push_back({range.adapter->id(), range.first_row, range.n_rows, range.scale});
@@ -188,6 +191,7 @@ void RankLeader::step(const BatchInput& input, std::uint32_t store) {
     step.pages.insert(step.pages.end(), window.begin(), window.end());
   }
   Step launched{.number = step.number,
+                .timer = since_begin,
                 .checks_residual = step.checks_residual,
                 .timeout = (1 + communicator_->stages()) * comm::step_timeout(std::ssize(step.tokens))};
   const std::vector<std::byte> bytes = bytes_of(std::move(step));
@@ -199,19 +203,28 @@ void RankLeader::step(const BatchInput& input, std::uint32_t store) {
   const std::int64_t results =
       (input.logit_rows.empty() ? 0 : 1) + blocks(input.scored_rows) + blocks(input.hidden_rows);
   for (int rank = 1; rank < ranks(); ++rank) {
-    launched.reports.push_back(answers_.expect(rank, rank == result_rank() ? results + 1 : 1));
+    const std::int64_t rows = std::ranges::count(state_ranks, rank) + (rank == result_rank() ? results : 0);
+    launched.reports.push_back(answers_.expect(rank, rows + 1));
   }
   steps_.push_back(std::move(launched));
 }
 
-std::vector<std::byte> RankLeader::next_result(std::size_t index) {
+std::vector<std::byte> RankLeader::next_rows(std::size_t index, int rank) {
   const Step& step = steps_[index];
-  return answers_.next(step.reports[static_cast<std::size_t>(result_rank()) - 1], step.timeout);
+  return answers_.next(step.reports[static_cast<std::size_t>(rank) - 1], step.timeout);
 }
 
-RankReport RankLeader::finish_step(std::size_t index, std::uint64_t residual_key) {
-  const Step step = std::move(steps_[index]);
+void RankLeader::computed(std::uint64_t residual_key) {
+  Step& step = steps_.back();
+  step.residual_key = residual_key;
+  step.own = step.timer.time();
+}
+
+RankReport RankLeader::finish_step(std::size_t index, const RankTimer& timer) {
+  Step step = std::move(steps_[index]);
   steps_.erase(steps_.begin() + static_cast<std::ptrdiff_t>(index));
+  times_.assign(1, {});
+  std::uint64_t residual_key = step.residual_key;
   RankReport sum;
   for (const AnswerQueue::Ticket& ticket : step.reports) {
     const std::vector<std::byte> bytes = answers_.next(ticket, step.timeout);
@@ -228,9 +241,11 @@ RankReport RankLeader::finish_step(std::size_t index, std::uint64_t residual_key
       refuse(ticket.rank, fmt::format("other rows in step {} than rank {} has: one of them is damaged", step.number,
                                       ticket.rank - place));
     }
-    if (ticket.rank >= communicator_->stage_ranks()) sum.experts += report.experts;
+    sum.experts += report.experts;
     std::ranges::move(report.overflows, std::back_inserter(sum.overflows));
+    times_.push_back(report.time);
   }
+  times_[0] = step.own += timer.time();
   return sum;
 }
 

@@ -17,6 +17,7 @@
 #include "model/ranks/rank_adapters.h"
 #include "model/ranks/rank_answers.h"
 #include "model/ranks/rank_commands.h"
+#include "model/ranks/rank_time.h"
 
 namespace millrace::model {
 
@@ -49,17 +50,25 @@ class RankLeader {
   // Rank 0 begins to read such an adapter: the others begin with the next step, so that share() need not wait. Any
   // thread; sends nothing itself.
   void foresee(const std::string& path, const AdapterOptions& options) { adapters_.foresee(path, options); }
-  // A step over the store of that number.
-  void step(const BatchInput& input, std::uint32_t store);
+  // A step over the store of that number. `state_ranks`: which ranks have the states that its hook wants, each of one
+  // layer.
+  void step(const BatchInput& input, std::uint32_t store, std::span<const int> state_ranks = {});
   // Whether the newest step wants the key of this rank's residual, RankReport::residual_key.
   bool checks_residual() const noexcept { return steps_.back().checks_residual; }
-  // What the last of several stages has computed of a step: logits, then blocks of what goes to its sink. `index`:
-  // among the steps that are not finished, the oldest is 0.
-  std::vector<std::byte> next_result(std::size_t index);
+  // This rank has computed its part of the newest step, with that key of its residual, or 0.
+  void computed(std::uint64_t residual_key);
+  // What a rank has computed of a step for rank 0: states of `state_ranks`, then, of the first rank of the last of
+  // several stages, logits and blocks of what goes to the sink. `index`: among the steps that are not finished, the
+  // oldest is 0.
+  std::vector<std::byte> next_rows(std::size_t index, int rank);
+  std::vector<std::byte> next_result(std::size_t index) { return next_rows(index, result_rank()); }
   // Waits until the others have computed that step, which is finished then. Throws kUnavailable, naming the rank, also
-  // where one of them did something else, or has other rows than this rank. Returns what they report of experts and
-  // overflows.
-  RankReport finish_step(std::size_t index, std::uint64_t residual_key);
+  // where one of them did something else, or has other rows than this rank. `timer`: since this rank is at it again.
+  // Returns what they report of experts and overflows.
+  RankReport finish_step(std::size_t index, const RankTimer& timer);
+  RankTimer timer() const noexcept { return RankTimer(*communicator_); }
+  // Of the step that was finished last, by rank.
+  const std::vector<RankTime>& times() const noexcept { return times_; }
 
   // Makes the others' stores, in the format of pages of the whole model. `made`: what came of this rank's. Waits for
   // all. kResourceExhausted names the ranks whose memory is too short.
@@ -73,7 +82,10 @@ class RankLeader {
   static constexpr std::chrono::seconds kTimeout{30};  // for room in the ring of commands, and for most answers
   struct Step {
     std::uint64_t number = 0, command_key = 0;
+    RankTimer timer;  // since it began
     bool checks_residual = false;
+    std::uint64_t residual_key = 0;  // of this rank
+    RankTime own = {};               // of this rank
     comm::Communicator::Timeout timeout{};
     std::vector<AnswerQueue::Ticket> reports = {};
   };
@@ -92,6 +104,7 @@ class RankLeader {
   std::uint32_t next_store_ = 0;
   std::uint64_t next_step_ = 0;
   std::deque<Step> steps_;  // that are not finished
+  std::vector<RankTime> times_;
   std::vector<std::string> int8x2_;
   AnnouncedAdapters adapters_;
   std::optional<Error> lost_;  // why ranks are of no more use

@@ -21,6 +21,15 @@ std::string shortened(const std::string& path) {
   return path.size() <= kMaxPath ? path : path.substr(0, kMaxPath) + "...";
 }
 
+// What each rank waits for others of its time at steps.
+std::string wait_percents(std::span<const model::RankTime> ranks) {
+  std::string text;
+  for (const model::RankTime& rank : ranks) {
+    text += fmt::format("{}{:.1f}", text.empty() ? "" : " ", 100.0 * rank.waited_ms / std::max(rank.ms, 1e-9));
+  }
+  return text;
+}
+
 }  // namespace
 
 std::vector<LogField> access_fields(const RequestRecord& record) {
@@ -82,6 +91,8 @@ void AccessLog::step(std::string_view model, const engine::StepReport& report) {
   traffic.output_tokens += static_cast<std::int64_t>(report.tokens.size());
   traffic.cached_tokens += report.cached_tokens;
   traffic.preemptions += report.preempted;
+  traffic.ranks.resize(std::max(traffic.ranks.size(), report.ranks.size()));
+  for (std::size_t rank = 0; rank < report.ranks.size(); ++rank) traffic.ranks[rank] += report.ranks[rank];
   traffic.running = report.running;
   traffic.waiting = report.waiting;
   traffic.kv_share = static_cast<double>(report.pages.used) / std::max(1.0, static_cast<double>(report.pages.total));
@@ -103,17 +114,18 @@ void AccessLog::write_traffic(double seconds) {
   for (auto& [model, traffic] : traffic_) {
     if (!traffic.any || log::level() > log::Level::kInfo) continue;
     const auto rate = [&](std::int64_t n) { return fmt::format("{:.1f}", static_cast<double>(n) / seconds); };
-    writer_.write(log::Level::kInfo, "traffic",
-                  {text_field("model", model),
-                   {"prompt_tokens_per_s", rate(traffic.prompt_tokens), true},
-                   {"cached_tokens_per_s", rate(traffic.cached_tokens), true},
-                   {"output_tokens_per_s", rate(traffic.output_tokens), true},
-                   count_field("running", traffic.running),
-                   count_field("waiting", traffic.waiting),
-                   {"kv_percent", fmt::format("{:.1f}", traffic.kv_share * 100.0), true},
-                   count_field("requests", traffic.requests),
-                   count_field("failed", traffic.failed),
-                   count_field("preemptions", traffic.preemptions)});
+    std::vector<LogField> fields = {text_field("model", model),
+                                    {"prompt_tokens_per_s", rate(traffic.prompt_tokens), true},
+                                    {"cached_tokens_per_s", rate(traffic.cached_tokens), true},
+                                    {"output_tokens_per_s", rate(traffic.output_tokens), true},
+                                    count_field("running", traffic.running),
+                                    count_field("waiting", traffic.waiting),
+                                    {"kv_percent", fmt::format("{:.1f}", traffic.kv_share * 100.0), true},
+                                    count_field("requests", traffic.requests),
+                                    count_field("failed", traffic.failed),
+                                    count_field("preemptions", traffic.preemptions)};
+    if (!traffic.ranks.empty()) fields.push_back(text_field("rank_wait_percent", wait_percents(traffic.ranks)));
+    writer_.write(log::Level::kInfo, "traffic", fields);
     traffic = {};
   }
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 #include "engine/step_report.h"
 #include "server/observe/log_writer.h"
@@ -33,6 +34,7 @@ class AccessLog {
     std::int64_t requests = 0, failed = 0, prompt_tokens = 0, cached_tokens = 0, output_tokens = 0, preemptions = 0;
     std::int64_t running = 0, waiting = 0;
     double kv_share = 0.0;
+    std::vector<model::RankTime> ranks;  // empty: one rank alone
     bool any = false;
   };
   void run();

@@ -12,7 +12,10 @@ class Change {
   Change(const metrics::MetricsReading& before, const metrics::MetricsReading& after, std::string model)
       : before_(before), after_(after), labels_{{"model_name", std::move(model)}} {}
 
-  double now(std::string_view name) const { return after_.sum(name, labels_); }
+  double now(std::string_view name, metrics::MetricsReading::Labels more = {}) const {
+    more.insert(labels_.begin(), labels_.end());
+    return after_.sum(name, more);
+  }
   double of(std::string_view name, metrics::MetricsReading::Labels more = {}) const {
     more.insert(labels_.begin(), labels_.end());
     return std::max(0.0, after_.sum(name, more) - before_.sum(name, more));  // a server that began anew counts from 0
@@ -54,6 +57,13 @@ ModelView view_of(const Change& change, double seconds, bool first) {
   }
   if (const double steps = change.of("millrace:step_sequences_count"); steps > 0.0) {
     view.step_sequences = change.of("millrace:step_sequences_sum") / steps;
+  }
+  constexpr std::string_view kRanks = "millrace:rank_step_seconds_total";
+  for (std::size_t rank = 0;; ++rank) {
+    const metrics::MetricsReading::Labels of_rank = {{"rank", std::to_string(rank)}};
+    if (change.now(kRanks, of_rank) <= 0.0) break;
+    const double all = change.of(kRanks, of_rank), waited = change.of("millrace:rank_wait_seconds_total", of_rank);
+    view.rank_waits.push_back(all > 0.0 ? waited / all : 0.0);
   }
   view.preemptions = change.of("vllm:num_preemptions_total");
   view.failed = change.of("vllm:request_success_total", {{"finished_reason", "error"}});

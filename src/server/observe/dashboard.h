@@ -19,6 +19,7 @@ struct ModelView {
   double schedule_share = 0.0, prepare_share = 0.0, forward_share = 0.0,
          commit_share = 0.0;               // shares of step time, [0, 1]
   double step_sequences = 0.0;             // mean per step
+  std::vector<double> rank_waits;          // by rank, what it waits for others of its time, [0, 1]; empty: one rank
   double preemptions = 0.0, failed = 0.0;  // between the readings
   double last_step_age_seconds = 0.0;
   bool up = true;

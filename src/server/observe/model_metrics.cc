@@ -131,6 +131,19 @@ void ModelMetrics::step(const engine::StepReport& report) {
   set_pages(report.pages);
   count_tokens(report);
   count_work(report);
+  count_ranks(report.ranks);
+}
+
+void ModelMetrics::count_ranks(std::span<const model::RankTime> ranks) {
+  while (ranks_.size() < ranks.size()) {
+    const prometheus::Labels of_rank = labels({{"rank", std::to_string(ranks_.size())}});
+    ranks_.push_back({.step = &families_.counter("millrace:rank_step_seconds_total", of_rank),
+                      .wait = &families_.counter("millrace:rank_wait_seconds_total", of_rank)});
+  }
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    ranks_[rank].step->Increment(ranks[rank].ms / 1e3);
+    ranks_[rank].wait->Increment(ranks[rank].waited_ms / 1e3);
+  }
 }
 
 void ModelMetrics::set_waiting(std::int64_t waiting) {

@@ -50,6 +50,7 @@ class ModelMetrics {
   void count_answer(const AnswerRecord& answer);
   void count_slos(const RequestRecord& record);
   void count_drafts(const RequestRecord& record);
+  void count_ranks(std::span<const model::RankTime> ranks);
   void mirror_adapters(const AdapterSnapshot& now);
 
   MetricFamilies& families_;
@@ -66,6 +67,10 @@ class ModelMetrics {
   model::AdapterFigures adapter_figures_;  // at the last mirror()
   prometheus::Labels adapter_labels_;      // of the state then
   Gauge* adapter_state_ = nullptr;
+  struct RankCounters {
+    Counter *step, *wait;
+  };
+  std::vector<RankCounters> ranks_;  // by rank
   Gauge& running_ = gauge("vllm:num_requests_running");
   Gauge& waiting_ = gauge("vllm:num_requests_waiting");
   Gauge& waiting_for_place_ = families_.gauge("vllm:num_requests_waiting_by_reason", labels({{"reason", "capacity"}}));

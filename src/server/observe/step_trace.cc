@@ -42,6 +42,17 @@ std::string slice(int process, std::string_view id, std::string_view name, doubl
          fmt::format(kFormat, "e", process, id, json_text(name), std::max(begin_us, end_us), "{}");
 }
 
+// How long each rank was at a step, and how much of that it waited for others, to end the arguments of the step.
+std::string of_ranks(std::span<const model::RankTime> ranks) {
+  if (ranks.empty()) return "";
+  std::string text = R"(,"ranks":[)";
+  for (const model::RankTime& rank : ranks) {
+    text += fmt::format(R"({{"ms":{:.3f},"waited_ms":{:.3f}}},)", rank.ms, rank.waited_ms);
+  }
+  text.back() = ']';
+  return text;
+}
+
 std::string track_of(std::uint64_t request, int choice) { return fmt::format("\"{}.{}\"", request, choice); }
 
 }  // namespace
@@ -86,10 +97,10 @@ void StepTrace::step(std::string_view model, const engine::StepReport& report) {
   events += timed_event(
       process, "step", begin, std::max(0.0, end - begin - kStepGap),
       fmt::format(R"({{"sequences":{},"prefill_tokens":{},"decode_tokens":{},"cached_tokens":{},"kv_tokens_read":{},)"
-                  R"("preempted":{},"running":{},"waiting":{},"paused":{},"pages_used":{},"pages_free":{}}})",
+                  R"("preempted":{},"running":{},"waiting":{},"paused":{},"pages_used":{},"pages_free":{}{}}})",
                   report.sequences, report.prefill_tokens, report.decode_tokens, report.cached_tokens,
                   report.kv_tokens_read, report.preempted, report.running, report.waiting, report.paused,
-                  report.pages.used, report.pages.free));
+                  report.pages.used, report.pages.free, of_ranks(report.ranks)));
   // With two steps in flight a step waits between its launch and the executor's turn.
   const double commit = end - report.commit_ms * 1e3, forward = commit - report.forward_ms * 1e3;
   const auto phase = [&](std::string_view name, double at, double milliseconds) {

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "model/memory_plan.h"
+#include "model/shard.h"
+
+namespace millrace::model {
+
+// What one of the ranks that share a model will have of it.
+struct RankPlan {
+  double share = 0.0;  // of a step's work that it should have
+  double work = 0.0;   // that it has
+  RowRange layers;
+  MemoryPlan memory;
+  std::uint64_t kv_bytes_per_token = 0;
+};
+
+// Of all ranks. `options` are those of plan_memory(), but for shards and rank. Throws LoadError.
+std::vector<RankPlan> plan_ranks(const CheckpointWeights& weights, const ModelSpec& spec,
+                                 const backend::Backend& backend, const Shards& shards, MemoryPlanOptions options);
+
+}  // namespace millrace::model
