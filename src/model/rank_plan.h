@@ -17,7 +17,7 @@ struct RankPlan {
   std::uint64_t kv_bytes_per_token = 0;
 };
 
-// Of all ranks. `options` are those of plan_memory(), but for shards and rank. Throws LoadError.
+// The plans of all ranks. `options` are those of plan_memory(), but for shards and rank. Throws LoadError.
 std::vector<RankPlan> plan_ranks(const CheckpointWeights& weights, const ModelSpec& spec,
                                  const backend::Backend& backend, const Shards& shards, MemoryPlanOptions options);
 

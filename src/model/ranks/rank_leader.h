@@ -67,7 +67,7 @@ class RankLeader {
   // Returns what they report of experts and overflows.
   RankReport finish_step(std::size_t index, const RankTimer& timer);
   RankTimer timer() const noexcept { return RankTimer(*communicator_); }
-  // Of the step that was finished last, by rank.
+  // What the step took that was finished last, by rank.
   const std::vector<RankTime>& times() const noexcept { return times_; }
 
   // Makes the others' stores, in the format of pages of the whole model. `made`: what came of this rank's. Waits for

@@ -25,7 +25,7 @@ class StageStates {
   StageStates(const RankShards& shards, const StageLink& link, backend::Backend& backend)
       : shards_(shards), link_(link), backend_(backend) {}
 
-  // Of a model of so many layers, which rank has each state that the hook wants; empty: the hook sees them at once.
+  // Which rank of a model of so many layers has each state that the hook wants; empty: the hook sees them at once.
   std::vector<int> ranks(const HiddenStateHook* hook, std::int64_t layers) const;
   // The residual before that layer, or after the last, of a step under way.
   void pass(const BatchInput& input, std::int64_t layer, const backend::DeviceView& residual, Kept& kept);
