@@ -117,6 +117,7 @@ struct StepResult {
   std::vector<float> hidden;                              // [hidden_rows, E], outputs of the final norm
   model::ExpertUse experts;
   std::vector<backend::KvOverflow> kv_overflows;  // of this step
+  std::int64_t weight_rounds = 0;                 // see model::WeightWalk; of all steps, since ranks were started
 };
 
 // Without its pages, which visit_fields() of the whole has.

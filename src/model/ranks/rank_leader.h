@@ -57,8 +57,8 @@ class RankLeader {
   // among the steps that are not finished, the oldest is 0.
   std::vector<std::byte> next_result(std::size_t index);
   // Waits until the others have computed that step, which is finished then. Throws kUnavailable, naming the rank, also
-  // where one of them did something else, or has other rows than this rank. Returns what they report of experts and
-  // overflows.
+  // where one of them did something else, or has other rows than this rank or damaged weights (param: kDamage). Returns
+  // what they report of experts and overflows, and the fewest rounds over weights.
   RankReport finish_step(std::size_t index, std::uint64_t residual_key);
 
   // Makes the others' stores, in the format of pages of the whole model. `made`: what came of this rank's. Waits for
