@@ -232,7 +232,7 @@ bool StepLoop::recover(std::deque<LaunchedStep>& lost, const Error& error, std::
 
 // Pages outside the device's memory, where it is not known since when weights are damaged that they were computed with.
 void StepLoop::forget_kept() {
-  state_.cache.clear_disk();
+  state_.cache.clear(true);
   while (state_.sessions.reclaim_swap_space()) {
   }
   const auto forget = [](sched::Sequence* s) {

@@ -25,10 +25,6 @@ void PagedCache::match_disk(const PrefixScope& scope, std::span<const std::int32
   match.tokens = static_cast<std::int64_t>(match.pages.size() * block_tokens) + match.disk_tokens;
 }
 
-void PagedCache::clear_disk() {
-  if (disk_ != nullptr) disk_->clear();
-}
-
 std::int64_t PagedCache::attach_from_disk(BlockTable& table, const PrefixMatch& match) {
   std::int64_t pages = 0;
   for (const PageKey& key : match.disk) {

@@ -121,7 +121,7 @@ void Transformer::load(const checkpoint::Checkpoint& checkpoint, const ModelOpti
     if (*linear) weights_.push_back(linear->get());
   }
   for (const backend::Linear* linear : layers_->linears()) weights_.push_back(linear);
-  walk_ = std::make_unique<WeightWalk>(backend_, weights_, checkpoint.path);
+  walk_ = std::make_unique<WeightWalk>(backend_, weights_, checkpoint.path, options.weight_round_ms);
 }
 
 void Transformer::load_positions(WeightLoader& loader, const ModelOptions& options) {

@@ -40,6 +40,7 @@ struct ModelOptions {
   std::shared_ptr<const Shards> shards = nullptr;
   std::shared_ptr<comm::Communicator> group = nullptr;
   std::shared_ptr<RankLeader> leader = nullptr;
+  double weight_round_ms = WeightWalk::kRoundMs;  // of steps, in which all weights are compared with their checksums
   // Gets the bytes of weights loaded so far and the bytes of all, after each layer, on the loading thread. May be
   // empty.
   std::function<void(std::uint64_t done, std::uint64_t all)> progress = {};

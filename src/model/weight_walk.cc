@@ -9,8 +9,9 @@
 
 namespace millrace::model {
 
-WeightWalk::WeightWalk(backend::Backend& backend, const std::vector<const backend::Linear*>& weights, std::string model)
-    : backend_(backend), model_(std::move(model)) {
+WeightWalk::WeightWalk(backend::Backend& backend, const std::vector<const backend::Linear*>& weights, std::string model,
+                       double round_ms)
+    : backend_(backend), model_(std::move(model)), round_ms_(round_ms) {
   for (const backend::Linear* weight : weights) {
     for (std::size_t i = 0; i < weight->checked_parts(); ++i) parts_.push_back({weight, i});
   }
@@ -20,7 +21,7 @@ WeightWalk::WeightWalk(backend::Backend& backend, const std::vector<const backen
 void WeightWalk::after_step(double ms) {
   if (parts_.empty()) return;
   const auto all = static_cast<double>(parts_.size());
-  due_ = std::min(all, due_ + all * ms / kRoundMs);
+  due_ = std::min(all, due_ + all * ms / round_ms_);
   allowed_ms_ = std::min(0.0, allowed_ms_) + kShare * ms;
   while (due_ >= static_cast<double>(at_once_) && allowed_ms_ > 0.0 && damage_.empty()) {
     const TimePoint start = Clock::now();

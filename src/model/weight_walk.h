@@ -22,14 +22,15 @@ class DamagedWeights : public std::runtime_error {
 
 // Compares the packed weights of a model with the checksums that they had when they were loaded, again and again, some
 // after each step. No answer of ranks to each other shows such damage: each number comes from one rank, so that all
-// agree on a wrong one. A round takes kRoundMs of steps, or longer where it would take more than kShare of their time.
-// One thread.
+// agree on a wrong one. A round takes `round_ms` of steps, or longer where it would take more than kShare of their
+// time. One thread.
 class WeightWalk {
  public:
   static constexpr double kRoundMs = 10'000.0, kShare = 0.005;
 
   // Backend and weights must outlive it. `model` is for what damage() says.
-  WeightWalk(backend::Backend& backend, const std::vector<const backend::Linear*>& weights, std::string model);
+  WeightWalk(backend::Backend& backend, const std::vector<const backend::Linear*>& weights, std::string model,
+             double round_ms = kRoundMs);
 
   // After a step that took so long, when nothing is recorded.
   void after_step(double ms);
@@ -47,6 +48,7 @@ class WeightWalk {
 
   backend::Backend& backend_;
   std::string model_;
+  double round_ms_;
   std::vector<Part> parts_;
   std::size_t next_ = 0, at_once_ = 0;
   double due_ = 0.0;         // parts

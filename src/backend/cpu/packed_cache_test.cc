@@ -79,7 +79,7 @@ TEST_F(PackedCacheTest, GivesBackWhatAnEarlierStartKept) {
 TEST_F(PackedCacheTest, LeavesNothingWhenALoadIsBrokenOff) {
   {
     PackedCache cache(config(7), Env::system());
-    cache.add("first", "q4_0 1", first_);
+    add(cache, "first", "q4_0 1", first_);
   }
   EXPECT_TRUE(files().empty());
 }
@@ -168,7 +168,7 @@ TEST_F(PackedCacheTest, AModelThatWillFindNoRoomIsNotBegun) {
   PackedCacheConfig large = config(1);
   large.expected_bytes = large.limit_bytes + 1;
   PackedCache cache(large, Env::system());
-  cache.add("first", "q4_0 1", first_);
+  add(cache, "first", "q4_0 1", first_);
   EXPECT_TRUE(files().empty());
   cache.finish();
   EXPECT_TRUE(files().empty());
