@@ -64,12 +64,16 @@ def test_a_server_whose_weights_have_changed_ends(start, tmp_path):
         [packed] = tmp_path.glob("*.packed")
         assert flip_bit(running.process.pid, packed, HEAD, -300)
 
-        def stream(body):
+        def error_of(body):
+            """Of the first request that has one: in its stream, or instead of it."""
             while True:
-                _, errors = streamed(running, body | {"max_tokens": 1000})
-                if errors:
-                    return errors[0]["message"]
+                reply = running.call("POST", TEXT, body | {"stream": True})
+                if reply.status != 200:
+                    return reply.error["message"]
+                for _, data in events(reply.body):
+                    if "error" in data:
+                        return data["error"]["message"]
 
-        assert set(pool.map(stream, BODIES)) == {"the engine has failed"}
+        assert set(pool.map(error_of, BODIES)) == {"the engine has failed"}
         assert running.process.wait(20) == 70
         assert re.search(rf"the engine failed: weight {HEAD} of \S+\.gguf {FOUND}", running.text()), running.text()

@@ -40,6 +40,7 @@ class RankLeader {
   bool try_ask(const RankCommand& command, std::vector<std::vector<std::byte>>& answers) noexcept;
   bool intact() const noexcept { return !lost_; }
   void lose(const Error& why);  // a step has failed
+  const std::optional<Error>& lost() const noexcept { return lost_; }
   // The others have been started anew: they get the stores that there are, empty, and what else they had been told. In
   // place of an error that send() threw or try_send() kept. Throws LoadError.
   void restore();
