@@ -19,7 +19,12 @@ constexpr std::int64_t kStepsBeforeTrust = 16;  // measured ones, until what the
 StepLoop::StepLoop(EngineState& state) : state_(state) {}
 
 StepLoop::~StepLoop() {
-  for (; !launched_.empty(); launched_.pop_front()) (void)state_.executor->wait();
+  for (; !launched_.empty(); launched_.pop_front()) {
+    try {
+      (void)state_.executor->wait();
+    } catch (const model::DamagedWeights&) {  // step() has said so
+    }
+  }
 }
 
 bool StepLoop::step(std::vector<Output>& outputs) try {
