@@ -91,7 +91,7 @@ class Transformer {
   RankReport report(bool checks_residual);
   // See Backend::take_kv_overflows(); of all ranks.
   std::vector<backend::KvOverflow> take_kv_overflows();
-  // Of the last step, and of all ranks.
+  // What came of the last step beside its logits, on all ranks.
   struct Notes {
     ExpertUse experts;               // what its rows chose
     std::int64_t weight_rounds = 0;  // WeightWalk::rounds() of the rank that has fewest

@@ -17,7 +17,7 @@ inline constexpr std::size_t kPartBytes = std::size_t{256} << 10;
 constexpr std::size_t count_parts(std::size_t bytes) noexcept { return (bytes + kPartBytes - 1) / kPartBytes; }
 std::span<std::byte> part_of(std::span<std::byte> bytes, std::size_t part) noexcept;
 std::uint64_t part_checksum(std::span<const std::byte> part) noexcept;
-// Of all parts, divided among the workers.
+// The checksums of all parts, divided among the workers.
 std::vector<std::uint64_t> part_checksums(std::span<std::byte> bytes, WorkerTeam& team);
 
 }  // namespace millrace::backend::cpu
