@@ -79,6 +79,11 @@ class Linear {
   // Uses two int8 terms for the activations of the stacked weight of that name from now on, as MatmulPrecision::kInt8x2
   // does for all. Does nothing if it has no int8 activations.
   virtual void set_int8x2(std::string_view) {}
+
+  // What was packed has checksums, part by part: how many parts there are, 0 where the device takes none, and the name
+  // of the stacked weight if a part is not what it was. A part takes some microseconds. Any thread, beside products.
+  virtual std::size_t checked_parts() const noexcept { return 0; }
+  virtual std::optional<std::string_view> damage(std::size_t /*part*/) const noexcept { return std::nullopt; }
 };
 
 // The largest dimensions that a device's operations support.

@@ -13,6 +13,7 @@ struct EngineCounters {
   std::int64_t drafts = 0, drafted_tokens = 0,
                accepted_tokens = 0;         // rows with draft tokens, draft tokens verified and accepted
   std::int64_t accepted_branch_tokens = 0;  // accepted tokens that only a further branch had
+  std::int64_t weight_rounds = 0;           // over all weights, comparing checksums
   std::int64_t exports = 0, imports = 0;    // requests that moved to and from other engines
 };
 

@@ -117,7 +117,8 @@ StepResult LocalExecutor::finish(Launched& launched) {
     make_batch(launched);
     result.logits = model_.forward(launched.batch, store_);
   }
-  result.experts = model_.expert_use();
+  result.experts = model_.notes().experts;
+  result.weight_rounds = model_.notes().weight_rounds;
   if (model_.leader() != nullptr) result.ranks = model_.leader()->times();
   result.kv_overflows = model_.take_kv_overflows();
   return std::move(result);

@@ -4,6 +4,7 @@
 
 #include "engine/forwarding_executor.h"
 #include "engine/testing/engine_fixture.h"
+#include "model/weight_walk.h"
 
 namespace millrace::engine {
 namespace {
@@ -13,11 +14,17 @@ class FailingExecutor final : public ForwardingExecutor {
  public:
   FailingExecutor(std::unique_ptr<Executor> inner, std::set<int> failing, bool recovers = true)
       : ForwardingExecutor(std::move(inner)), failing_(std::move(failing)), recovers_(recovers) {}
+  void fail_next(const char* param) {
+    failing_.insert(steps_ + 1);
+    param_ = param;
+  }
+  void damage_own_weights() { damaged_ = true; }
 
   Result<StepResult> wait() override {
     auto result = ForwardingExecutor::wait();
+    if (damaged_) throw model::DamagedWeights("weight w has changed");
     if (!failing_.contains(++steps_)) return result;
-    return make_error(ErrorCode::kUnavailable, "rank", "rank 1 has ended");
+    return make_error(ErrorCode::kUnavailable, param_, "rank 1 has ended");
   }
   Result<void> recover() override {
     ++recoveries_;
@@ -31,7 +38,29 @@ class FailingExecutor final : public ForwardingExecutor {
  private:
   std::set<int> failing_;
   bool recovers_;
+  std::string param_ = "rank";
+  bool damaged_ = false;
   int steps_ = 0, recoveries_ = 0;
+};
+
+// Has no page, and counts how often it is to have none.
+class EmptyDisk final : public kv::DiskTier {
+ public:
+  explicit EmptyDisk(const kv::PageOrigin& origin) : origin_(origin) {}
+  const kv::PageOrigin& origin() const noexcept override { return origin_; }
+  bool writing() const override { return true; }
+  bool contains(const kv::PageKey&) const override { return false; }
+  void put(const kv::PageKey&, std::span<const std::byte>) override {}
+  bool get(const kv::PageKey&, std::span<std::byte>) override { return false; }
+  void remove(const kv::PageKey&) override {}
+  void clear() override { ++cleared; }
+  double load_ms_per_page() const override { return 0.0; }
+  kv::DiskTierUse use() const override { return {}; }
+
+  int cleared = 0;
+
+ private:
+  kv::PageOrigin origin_;
 };
 
 class RecoveryTest : public EngineTest {
@@ -46,6 +75,20 @@ class RecoveryTest : public EngineTest {
         LocalExecutor::create(transformer_, *backend_, {}, 4096).or_throw(), std::move(failing), recovers);
     failing_ = executor.get();
     return Engine::create(std::move(executor), tokenizer_, Env::system(), config, nullptr).or_throw();
+  }
+  // Of so few pages that sequences are swapped out.
+  std::unique_ptr<Engine> engine_that_swaps() {
+    Config config;
+    config.scheduling.max_batched_tokens = 48;
+    config.scheduling.max_sequences = 16;
+    config.preemption = Preemption::kSwap;
+    config.swap_bytes = std::size_t{1} << 24;
+    auto local = LocalExecutor::create(transformer_, *backend_, {}, 256).or_throw();
+    disk_ = std::make_unique<EmptyDisk>(
+        kv::PageOrigin{.page_bytes = local->store().page_bytes(), .block_tokens = local->block_tokens()});
+    auto executor = std::make_unique<FailingExecutor>(std::move(local), std::set<int>{});
+    failing_ = executor.get();
+    return Engine::create(std::move(executor), tokenizer_, Env::system(), config, disk_.get()).or_throw();
   }
   std::vector<Request> requests() {
     std::vector<Request> all;
@@ -69,6 +112,7 @@ class RecoveryTest : public EngineTest {
     return all;
   }
   FailingExecutor* failing_ = nullptr;
+  std::unique_ptr<EmptyDisk> disk_;
 };
 
 TEST_F(RecoveryTest, WhatRunsIsComputedAgain) {
@@ -125,6 +169,47 @@ TEST_F(RecoveryTest, RequestsEndWhereTheDeviceDoesNotComeBack) {
     EXPECT_TRUE(answer.last.finish == FinishReason::kError || answer.last.finish == FinishReason::kLength);
   }
   engine->check_integrity();
+}
+
+// What may have been computed with damaged weights is kept nowhere, and else all that is outside the device.
+TEST_F(RecoveryTest, WhatDamagedWeightsMadeIsForgotten) {
+  std::vector<Request> asked;
+  for (unsigned i = 0; i < 6; ++i) asked.push_back(request(20 + i, i, 60));  // all begin, and grow
+  const auto expected = answers(*engine_that_fails({}), asked);
+  for (const bool damaged : {false, true}) {
+    const auto engine = engine_that_swaps();
+    const auto away = [&] {
+      return engine->cache().counters().swapped_out_pages - engine->cache().counters().swapped_in_pages;
+    };
+    std::map<std::pair<RequestId, int>, std::vector<std::int32_t>> tokens;
+    for (const Request& one : asked) engine->submit(one).or_throw();
+    std::int64_t lost = 0;
+    while (!engine->idle()) {
+      if (lost == 0 && away() > 0) {
+        lost = away();
+        failing_->fail_next(damaged ? model::kDamage : "rank");
+      }
+      for (const Output& output : engine->step()) {
+        if (output.token) tokens[{output.request, output.choice}].push_back(*output.token);
+      }
+    }
+    ASSERT_GT(lost, 0);
+    EXPECT_EQ(away(), damaged ? lost : 0);
+    EXPECT_EQ(disk_->cleared, damaged ? 1 : 0);
+    std::vector<std::vector<std::int32_t>> all;
+    for (auto& [of, list] : tokens) all.push_back(std::move(list));
+    EXPECT_EQ(all, expected);
+    engine->check_integrity();
+  }
+}
+
+TEST_F(RecoveryTest, NothingIsComputedOnWithDamagedWeights) {
+  const auto engine = engine_that_swaps();
+  engine->submit(request(20, 1)).or_throw();
+  engine->step();
+  failing_->damage_own_weights();
+  EXPECT_THROW(engine->step(), model::DamagedWeights);
+  EXPECT_EQ(disk_->cleared, 1);
 }
 
 TEST_F(RecoveryTest, BeamsEndAndOthersGoOn) {

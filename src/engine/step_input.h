@@ -119,6 +119,7 @@ struct StepResult {
   model::ExpertUse experts;
   std::vector<model::RankTime> ranks;             // empty: one rank alone
   std::vector<backend::KvOverflow> kv_overflows;  // of this step
+  std::int64_t weight_rounds = 0;                 // see model::WeightWalk; of all steps, since ranks were started
 };
 
 // Without its pages, which visit_fields() of the whole has.

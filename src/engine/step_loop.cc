@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "engine/batch_builder.h"
+#include "model/weight_walk.h"
 
 namespace millrace::engine {
 namespace {
@@ -18,10 +19,15 @@ constexpr std::int64_t kStepsBeforeTrust = 16;  // measured ones, until what the
 StepLoop::StepLoop(EngineState& state) : state_(state) {}
 
 StepLoop::~StepLoop() {
-  for (; !launched_.empty(); launched_.pop_front()) (void)state_.executor->wait();
+  for (; !launched_.empty(); launched_.pop_front()) {
+    try {
+      (void)state_.executor->wait();
+    } catch (const model::DamagedWeights&) {  // step() has said so
+    }
+  }
 }
 
-bool StepLoop::step(std::vector<Output>& outputs) {
+bool StepLoop::step(std::vector<Output>& outputs) try {
   endings_.end_overdue(outputs);
   while (static_cast<int>(launched_.size()) < state_.executor->depth() && launch(outputs)) {
   }
@@ -29,6 +35,9 @@ bool StepLoop::step(std::vector<Output>& outputs) {
   if (after_pause_) return false;
   finish_oldest(outputs);
   return true;
+} catch (const model::DamagedWeights&) {
+  forget_kept();
+  throw;
 }
 
 void StepLoop::finish_launched(std::vector<Output>& outputs) {
@@ -195,6 +204,7 @@ void StepLoop::lose(LaunchedStep step, const Result<StepResult>& result, std::ve
   if (!recover(lost, result.error(), outputs)) {
     for (LaunchedStep& each : lost) commit(std::move(each), result, outputs);
   }
+  if (result.error().param == model::kDamage) forget_kept();
   forget_pages();
   seats_.share_again(outputs);
 }
@@ -225,6 +235,19 @@ bool StepLoop::recover(std::deque<LaunchedStep>& lost, const Error& error, std::
   return true;
 }
 
+// Pages outside the device's memory, where it is not known since when weights are damaged that they were computed with.
+void StepLoop::forget_kept() {
+  state_.cache.clear(true);
+  while (state_.sessions.reclaim_swap_space()) {
+  }
+  const auto forget = [](sched::Sequence* s) {
+    if (!std::exchange(static_cast<ActiveSequence*>(s)->swapped, std::nullopt)) return;
+    s->scheduled = s->computed = 0;
+  };
+  std::ranges::for_each(state_.scheduler.running(), forget);
+  std::ranges::for_each(state_.scheduler.waiting(), forget);
+}
+
 // All that was computed is computed again; what is in swap space is there still.
 void StepLoop::forget_pages() {
   const auto forget = [](sched::Sequence* s) {
@@ -252,6 +275,7 @@ void StepLoop::commit(LaunchedStep step, const Result<StepResult>& result, std::
   state_.scheduler.committed(step.plan, state_.view());
   if (result) {
     state_.note_overflows(result->kv_overflows);
+    note_weight_rounds(result->weight_rounds);
     sampler_.sample_side_by_side(step, result->logits);
   } else {
     ++state_.counters.failed_steps;
@@ -268,6 +292,12 @@ void StepLoop::commit(LaunchedStep step, const Result<StepResult>& result, std::
   step.branches.clear();
   beams_.advance(outputs);
   reporter_.report(step, !result);
+}
+
+// Ranks that are started anew begin to count again.
+void StepLoop::note_weight_rounds(std::int64_t rounds) {
+  if (rounds > weight_rounds_) state_.counters.weight_rounds += rounds - weight_rounds_;
+  weight_rounds_ = rounds;
 }
 
 void StepLoop::learn_cost(const LaunchedStep& step) {

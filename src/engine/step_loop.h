@@ -24,7 +24,8 @@ class StepLoop {
   ~StepLoop();  // waits for what is launched
 
   // Launches as many steps as the executor holds, waits for the oldest and commits it. False: nothing was computed, as
-  // no request is there, or all wait for something (a full batch, a paused reader).
+  // no request is there, or all wait for something (a full batch, a paused reader). Throws model::DamagedWeights; then
+  // nothing can be computed any more.
   bool step(std::vector<Output>& outputs);
   // Waits for all that is launched and commits it, and launches nothing.
   void finish_launched(std::vector<Output>& outputs);
@@ -53,6 +54,7 @@ class StepLoop {
 
   void commit(LaunchedStep step, const Result<StepResult>& result, std::vector<Output>& outputs);
   void learn_cost(const LaunchedStep& step);
+  void note_weight_rounds(std::int64_t rounds);
   void commit_row(const LaunchedStep& step, const sched::StepRow& row, const StepResult& result, Place& place,
                   std::vector<Output>& outputs);
   void fail_row(const sched::StepRow& row, const Error& error, std::vector<Output>& outputs);
@@ -60,6 +62,7 @@ class StepLoop {
   // Whether the device works again, and everything that the steps were about is to be computed again.
   bool recover(std::deque<LaunchedStep>& lost, const Error& error, std::vector<Output>& outputs);
   void forget_pages();
+  void forget_kept();
   static void uncount(const sched::StepRow& row);
 
   EngineState& state_;
@@ -71,9 +74,10 @@ class StepLoop {
   Preemptor preemptor_{state_, accounting_};
   AdapterSeats seats_{state_, accounting_, endings_};
   std::deque<LaunchedStep> launched_;
-  std::uint64_t launches_ = 0;  // so far
-  int failures_ = 0;            // steps that failed, since one has not
-  bool after_pause_ = true;     // the last step() computed nothing
+  std::uint64_t launches_ = 0;      // so far
+  int failures_ = 0;                // steps that failed, since one has not
+  bool after_pause_ = true;         // the last step() computed nothing
+  std::int64_t weight_rounds_ = 0;  // StepResult::weight_rounds of the last step
 };
 
 }  // namespace millrace::engine

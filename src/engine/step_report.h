@@ -61,6 +61,7 @@ struct StepReport {
   std::int64_t queried_tokens = 0;               // all prompt tokens of these sequences
   std::int64_t preempted = 0, swapped = 0, numerical_errors = 0, rejected = 0;
   std::int64_t evicted_pages = 0;
+  std::int64_t weight_rounds = 0;  // over the checksums of all weights
   std::int64_t drafts = 0, drafted_tokens = 0,
                accepted_tokens = 0;         // rows with draft tokens, those, and the accepted ones
   std::int64_t accepted_branch_tokens = 0;  // accepted tokens that only a further branch had

@@ -84,6 +84,7 @@ void StepReporter::count_since_last(StepReport& report) {
   report.accepted_branch_tokens = now.accepted_branch_tokens - reported_.accepted_branch_tokens;
   report.swapped = now.swaps - reported_.swaps;
   report.numerical_errors = now.numerical_errors - reported_.numerical_errors;
+  report.weight_rounds = now.weight_rounds - reported_.weight_rounds;
   report.rejected = now.rejections - reported_.rejections;
   report.evicted_pages = state_.cache.counters().evicted_pages - reported_evictions_;
   reported_ = now;

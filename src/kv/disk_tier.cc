@@ -75,10 +75,12 @@ class SegmentedDiskTier final : public DiskTier {
   void put(const PageKey& key, std::span<const std::byte> page) override;
   bool get(const PageKey& key, std::span<std::byte> page) override;
   void remove(const PageKey& key) override;
+  void clear() override;
 
  private:
   void write_queue();
   Result<void> remove_segment(const PageKey& key);
+  Result<void> remove_all();
   Result<void> write(const PageKey& key, std::span<const std::byte> page);
   Result<void> start_segment();
   Result<void> finish_segment();
@@ -104,7 +106,12 @@ class SegmentedDiskTier final : public DiskTier {
   bool writing_;
   DiskTierUse counts_;
   std::set<PageKey> waiting_;
-  std::deque<std::pair<PageKey, std::vector<std::byte>>> queue_;
+  // To be written; with an empty page to be removed, and without a key all that there is.
+  struct Queued {
+    std::optional<PageKey> key;
+    std::vector<std::byte> page;
+  };
+  std::deque<Queued> queue_;
   bool closing_ = false;
   std::condition_variable queued_;
   std::thread thread_;
@@ -120,7 +127,7 @@ void SegmentedDiskTier::put(const PageKey& key, std::span<const std::byte> page)
         return;
       }
       waiting_.insert(key);
-      queue_.emplace_back(key, std::vector<std::byte>(page.begin(), page.end()));
+      queue_.push_back({key, {page.begin(), page.end()}});
     }
   }
   if (config_.background) {
@@ -130,13 +137,13 @@ void SegmentedDiskTier::put(const PageKey& key, std::span<const std::byte> page)
   }
 }
 
-// Told to the writer in its turn, as the page may be in the queue itself: there, an empty page is one to be removed.
+// Told to the writer in its turn, as the page may be in the queue itself.
 void SegmentedDiskTier::remove(const PageKey& key) {
   {
     const std::lock_guard guard(mutex_);
     set_.hide(key);
     if (!lock_) return;
-    if (config_.background) queue_.emplace_back(key, std::vector<std::byte>());
+    if (config_.background) queue_.push_back({key, {}});
   }
   if (config_.background) {
     queued_.notify_one();
@@ -154,6 +161,34 @@ Result<void> SegmentedDiskTier::remove_segment(const PageKey& key) {
   if (!number) return {};
   if (*number == number_) file_.reset();
   return env_.remove(set_.path_of(*number));
+}
+
+// Likewise: a page may be on its way into a file.
+void SegmentedDiskTier::clear() {
+  {
+    const std::lock_guard guard(mutex_);
+    set_.hide_all();
+    if (!lock_) return;
+    if (config_.background) queue_.push_back({std::nullopt, {}});
+  }
+  if (config_.background) {
+    queued_.notify_one();
+  } else if (auto removed = remove_all(); !removed) {
+    stop(removed.error());
+  }
+}
+
+Result<void> SegmentedDiskTier::remove_all() {
+  file_.reset();
+  for (;;) {
+    std::optional<std::uint64_t> number;
+    {
+      const std::lock_guard guard(mutex_);
+      number = set_.drop_own();
+    }
+    if (!number) return {};
+    if (auto removed = env_.remove(set_.path_of(*number)); !removed) return removed;
+  }
 }
 
 bool SegmentedDiskTier::get(const PageKey& key, std::span<std::byte> page) {
@@ -182,11 +217,11 @@ void SegmentedDiskTier::write_queue() {
     queue_.pop_front();
     if (page.empty() || writing_) {
       guard.unlock();
-      const auto done = page.empty() ? remove_segment(key) : write(key, page);
+      const auto done = !key ? remove_all() : page.empty() ? remove_segment(*key) : write(*key, page);
       if (!done) stop(done.error());
       guard.lock();
     }
-    waiting_.erase(key);
+    if (key) waiting_.erase(*key);
   }
 }
 

@@ -49,6 +49,8 @@ class DiskTier {
   virtual bool get(const PageKey& key, std::span<std::byte> page) = 0;        // false if it is not there or damaged
   // Deletes the segment of a page whose contents are wrong, with all pages in it.
   virtual void remove(const PageKey& key) = 0;
+  // Deletes all pages, as it is not known which have wrong contents; no other model's.
+  virtual void clear() = 0;
   // Measured mean, to decide between loading and computing; 0: not measured yet.
   virtual double load_ms_per_page() const = 0;
   virtual DiskTierUse use() const = 0;

@@ -227,6 +227,22 @@ TEST_F(DiskTierTest, RemovesAWrongPageForGood) {
   EXPECT_EQ(found(*open(), 8), (std::set<int>{6, 7}));
 }
 
+TEST_F(DiskTierTest, ForgetsAllPagesOfItsModel) {
+  put(*open(), 0, 3);
+  config.origin.model_key = 8;
+  {
+    const auto disk = open();
+    put(*disk, 0, 6);
+    disk->clear();
+    EXPECT_TRUE(found(*disk, 6).empty());
+    put(*disk, 6, 8);
+    EXPECT_EQ(found(*disk, 8), (std::set<int>{6, 7}));
+  }
+  EXPECT_EQ(found(*open(), 8), (std::set<int>{6, 7}));
+  config.origin.model_key = 7;
+  EXPECT_EQ(found(*open(), 3).size(), 3u) << "another model's";
+}
+
 class DiskTierFiles : public DiskTierTest {
  protected:
   DiskTierFiles() {
@@ -260,6 +276,17 @@ TEST_F(DiskTierFiles, WritesInTheBackground) {
   const auto pages = found(*open(Env::system()), 50);
   EXPECT_LE(40u, pages.size());
   EXPECT_FALSE(pages.contains(49));
+}
+
+TEST_F(DiskTierFiles, ForgetsPagesThatAreOnTheirWay) {
+  config.background = true;
+  {
+    const auto disk = open(Env::system());
+    put(*disk, 0, 50);
+    disk->clear();
+    put(*disk, 50, 52);
+  }
+  EXPECT_EQ(found(*open(Env::system()), 52), (std::set<int>{50, 51}));
 }
 
 TEST_F(DiskTierFiles, DropsWhatTheQueueCannotHold) {

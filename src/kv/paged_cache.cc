@@ -226,7 +226,10 @@ void PagedCache::forget(const PrefixScope& scope, std::span<const std::int32_t> 
   for (const BlockId block : gone) disk_->remove(keys_[static_cast<std::size_t>(block)]);
 }
 
-void PagedCache::clear() { counters_.evicted_pages += tree_->evict(pool_.idle(), tree_->now()); }
+void PagedCache::clear(bool disk) {
+  counters_.evicted_pages += tree_->evict(pool_.idle(), tree_->now());
+  if (disk && disk_ != nullptr) disk_->clear();
+}
 
 CacheUse PagedCache::use() const {
   return {.total = pool_.total(),

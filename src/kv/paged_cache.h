@@ -110,7 +110,8 @@ class PagedCache {
                const Retention& retention, TimePoint now);
   // Withdraws what is published of these tokens from position `from` on, for example after a failed step.
   void forget(const PrefixScope& scope, std::span<const std::int32_t> tokens, std::int64_t from);
-  void clear();  // evicts all pages that no table holds
+  // Evicts all pages that no table holds; `disk`: and deletes what this model has in the disk tier, as it may be wrong.
+  void clear(bool disk = false);
 
   // The sequence goes on after `tokens` of its tokens, or after the most of them behind which its window has kept what
   // it sees: the table is cut to these. Returns them; without windows always `tokens`.

@@ -105,6 +105,13 @@ std::optional<std::uint64_t> SegmentSet::drop_segment_of(const PageKey& key) {
   return drop(segments_.find(at->second.segment));
 }
 
+// Those of other models have not been used.
+std::optional<std::uint64_t> SegmentSet::drop_own() {
+  const auto own = std::ranges::find_if(segments_, [](const auto& at) { return at.second.last_used > 0; });
+  if (own == segments_.end()) return std::nullopt;
+  return drop(own);
+}
+
 std::uint64_t SegmentSet::drop(std::map<std::uint64_t, Segment>::iterator segment) {
   const std::uint64_t number = segment->first;
   for (const DiskPage& page : segment->second.pages) {

@@ -36,6 +36,9 @@ class SegmentSet {
   }
   std::optional<Place> find(const PageKey& key);  // also makes the page's segment the most recently used one
   void hide(const PageKey& key);                  // the page is damaged or wrong: it is not found until it is put again
+  void hide_all() noexcept {
+    for (auto& [key, place] : places_) place.hidden = true;
+  }
 
   std::uint64_t bytes() const noexcept { return bytes_; }
   std::size_t pages() const noexcept { return places_.size(); }
@@ -51,6 +54,8 @@ class SegmentSet {
   std::optional<std::uint64_t> drop_one(std::uint64_t keep);
   // Forgets the segment that holds the page. Returns its number; the caller deletes its file.
   std::optional<std::uint64_t> drop_segment_of(const PageKey& key);
+  // Forgets a segment of this model; nothing if there is none. Returns its number; the caller deletes its file.
+  std::optional<std::uint64_t> drop_own();
   std::string encoded_index() const;
 
  private:

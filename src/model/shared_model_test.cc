@@ -13,6 +13,7 @@
 #include "backend/cpu/kv_encoding.h"
 #include "base/cpu.h"
 #include "comm/forwarding_communicator.h"
+#include "model/testing/flip_bit.h"
 #include "model/testing/golden_logits.h"
 #include "model/testing/random_tokens.h"
 #include "model/testing/runner.h"
@@ -277,6 +278,42 @@ TEST_F(SharedModel, FindsRowsThatAreDamaged) {
   ASSERT_LT(checked, 120u);
   EXPECT_NE(failure_of(checked).find("rank 0 has got other bytes than rank 1 has sent"), std::string::npos)
       << checked << " " << failure_of(checked);
+}
+
+// A bit of a weight of one rank: no rows show it, as all ranks get what that one computes.
+TEST_F(SharedModel, FindsWeightsThatAreDamaged) {
+  const std::string path = kGoldens + "tiny/llama";
+  const auto failure_of = [&](Ranks ranks, int damaged) {
+    std::string message;
+    ranks.prepare = [&](int rank, const Transformer& model) {
+      if (rank == damaged) flip_bit(*model.linears().back(), 3);
+    };
+    run_shared(
+        path, {.max_length = 24, .weight_round_ms = 1.0}, ranks,
+        [&](TestRunner& runner) {
+          try {
+            for (int step = 0; step < 20'000 && runner.transformer().notes().weight_rounds == 0; ++step) {
+              runner.run_whole(random_tokens(8, 1));
+            }
+          } catch (const LoadError& failure) {
+            EXPECT_EQ(failure.error().code, ErrorCode::kUnavailable);
+            EXPECT_EQ(failure.error().param, kDamage);
+            message = failure.what();
+          } catch (const DamagedWeights& failure) {  // of rank 0 itself
+            message = failure.what();
+          }
+        },
+        {},
+        [&](std::shared_ptr<comm::Communicator> group) {
+          return std::make_shared<Damages>(std::move(group), 1'000'000);
+        });
+    return message;
+  };
+  const std::string what = "weight lm_head.weight of " + path + " has changed in memory since it was loaded";
+  EXPECT_EQ(failure_of({.shares = {1, 1}}, -1), "");
+  EXPECT_EQ(failure_of({.shares = {1, 1}}, 0), what);
+  EXPECT_EQ(failure_of({.shares = {1, 1}}, 1), "rank 1: " + what);
+  EXPECT_EQ(failure_of({.shares = {1}, .stages = 2}, 1), "rank 1: " + what);
 }
 
 // Rank 0 cannot go on with a step that the others have been told of: none of them is believed any more, or the next

@@ -114,10 +114,10 @@ std::uint64_t key_of_rows(backend::Backend& backend, const backend::DeviceView& 
 }
 
 RankReport Transformer::report(bool checks_residual) {
-  RankReport report{.experts = {}, .overflows = {}};
+  RankReport report{.weight_rounds = notes_.weight_rounds, .damage = walk_->damage(), .experts = {}, .overflows = {}};
   // All of a stage touch the same experts, and each reads its part of them.
-  if (shards_.shards->place(shards_.rank) == 0) report.experts = expert_use_;
-  report.experts.bytes = expert_use_.bytes;
+  if (shards_.shards->place(shards_.rank) == 0) report.experts = notes_.experts;
+  report.experts.bytes = notes_.experts.bytes;
   if (checks_residual) report.residual_key = key_of_rows(backend_, workspace_->layer.residual);
   for (const backend::KvOverflow& o : backend_.take_kv_overflows()) {
     const std::int64_t head = o.head + shards_.shards->first_key_head(spec_, o.layer, shards_.rank);

@@ -118,6 +118,11 @@ void Transformer::load(const checkpoint::Checkpoint& checkpoint, const ModelOpti
   if (options.progress) options.progress(all_bytes, all_bytes);
   loader.check_all_used();
   backend_.finish_loading();
+  for (const auto* linear : {&embedding_, &positions_, &head_, &project_in_, &project_out_}) {
+    if (*linear) weights_.push_back(linear->get());
+  }
+  for (const backend::Linear* linear : layers_->linears()) weights_.push_back(linear);
+  walk_ = std::make_unique<WeightWalk>(backend_, weights_, checkpoint.path, options.weight_round_ms);
 }
 
 void Transformer::load_positions(WeightLoader& loader, const ModelOptions& options) {
@@ -293,6 +298,7 @@ void Transformer::begin(const BatchInput& input, const kv::KvStore& store) {
 }
 
 void Transformer::compute(const BatchInput& input, const kv::KvStore& store) {
+  const TimePoint start = Clock::now();
   TransformerWorkspace& w = *workspace_;
   if (shards_.is_first()) {
     embed(input);
@@ -320,14 +326,16 @@ void Transformer::compute(const BatchInput& input, const kv::KvStore& store) {
   if (!shards_.is_last()) link_.pass(w.layer.residual);
   if (leader_ != nullptr) leader_->computed(leader_->checks_residual() ? key_of_rows(backend_, w.layer.residual) : 0);
   begun_.push_back(std::move(begun));
+  walk_->after_step(milliseconds_between(start, Clock::now()));
+  if (shards_.rank == 0 && !walk_->damage().empty()) throw DamagedWeights(walk_->damage());
 }
 
 TensorView Transformer::finish(const BatchInput& input, std::size_t step) {
   TransformerWorkspace& w = *workspace_;
   const backend::DeviceView logits = w.logits_memory.view(std::ssize(input.logit_rows), spec_.vocab_size);
   const Begun begun = std::move(begun_[step]);
-  expert_use_ = begun.experts;
   begun_.erase(begun_.begin() + static_cast<std::ptrdiff_t>(step));
+  notes_ = {begun.experts, walk_->rounds()};
   if (leader_ == nullptr) {
     if (shards_.stages() > 1 && shards_.is_last()) link_.answer(logits);
     if (shards_.is_last() && input.sink != nullptr) feed(input, step);
@@ -340,7 +348,8 @@ TensorView Transformer::finish(const BatchInput& input, std::size_t step) {
       if (!shards_.is_last() && logits.rows() > 0) take_result(*leader_, step, backend_, logits);
       if (input.sink != nullptr) feed(input, step);
       const RankReport others = leader_->finish_step(step, timer);
-      expert_use_ += others.experts;
+      notes_.experts += others.experts;
+      notes_.weight_rounds = std::min(notes_.weight_rounds, others.weight_rounds);
       for (const RankReport::Overflow& o : others.overflows) {
         const std::string& encoding = *encodings_.insert(o.encoding).first;
         overflows_.push_back({o.layer, o.head, o.position, o.page, o.of_key, o.value, encoding});
@@ -427,9 +436,7 @@ double Transformer::weight_bytes(double rows) const noexcept {
 
 std::size_t Transformer::weight_bytes() const noexcept {
   std::size_t bytes = 0;
-  for (const auto* linear : {&embedding_, &positions_, &head_, &project_in_, &project_out_})
-    bytes += *linear ? (*linear)->packed_bytes() : 0;
-  for (const backend::Linear* linear : layers_->linears()) bytes += linear->packed_bytes();
+  for (const backend::Linear* linear : weights_) bytes += linear->packed_bytes();
   return bytes;
 }
 

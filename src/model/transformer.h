@@ -24,6 +24,7 @@
 #include "model/ranks/stage_link.h"
 #include "model/ranks/stage_states.h"
 #include "model/rope.h"
+#include "model/weight_walk.h"
 #include "tensor/view.h"
 
 namespace millrace::model {
@@ -40,6 +41,7 @@ struct ModelOptions {
   std::shared_ptr<const Shards> shards = nullptr;
   std::shared_ptr<comm::Communicator> group = nullptr;
   std::shared_ptr<RankLeader> leader = nullptr;
+  double weight_round_ms = WeightWalk::kRoundMs;  // of steps, in which all weights are compared with their checksums
   // Gets the bytes of weights loaded so far and the bytes of all, after each layer, on the loading thread. May be
   // empty.
   std::function<void(std::uint64_t done, std::uint64_t all)> progress = {};
@@ -76,7 +78,8 @@ class Transformer {
   // Runs the step: writes keys and values into the store's pages, passes rows to the sink and states to the hook.
   // Returns logits [logit_rows, V] f32, valid until the next call. Throws LoadError (kResourceExhausted) if memory for
   // so many rows is lacking; a smaller step may then still succeed. kUnavailable where ranks share the model and this
-  // or another one cannot go on: then no step that has begun will be finished, see RankLeader::restore().
+  // or another one cannot go on: then no step that has begun will be finished, see RankLeader::restore(). Throws
+  // DamagedWeights, of rank 0 or where there is one.
   TensorView forward(const BatchInput& input, const kv::KvStore& store);
   // The same in two parts, where part().stages() > 1 and this is rank 0: begin() returns when this stage has computed
   // the step and the next one goes on with it. Further ones may begin before finish(), which is for the oldest, and has
@@ -89,8 +92,12 @@ class Transformer {
   RankReport report(bool checks_residual);
   // See Backend::take_kv_overflows(); of all ranks.
   std::vector<backend::KvOverflow> take_kv_overflows();
-  // What the rows of the last step chose among experts.
-  const ExpertUse& expert_use() const noexcept { return expert_use_; }
+  // What came of the last step beside its logits, on all ranks.
+  struct Notes {
+    ExpertUse experts;               // what its rows chose
+    std::int64_t weight_rounds = 0;  // WeightWalk::rounds() of the rank that has fewest
+  };
+  const Notes& notes() const noexcept { return notes_; }
 
   // For speculators on rank 0, before all below: reads the whole embedding and head on this rank, if ranks share the
   // model. The checkpoint is that of the model. kUnsupported where embeddings are of another size than the layers.
@@ -172,8 +179,10 @@ class Transformer {
   Vocabulary held_;  // see hold_vocabulary()
   NormWeights embedding_norm_, final_norm_;
   std::unique_ptr<LayerStack> layers_;
+  std::vector<const backend::Linear*> weights_;  // of this rank, each once
+  std::unique_ptr<WeightWalk> walk_;             // over them
   std::unique_ptr<TransformerWorkspace> workspace_;
-  ExpertUse expert_use_;
+  Notes notes_;
   struct Begun {  // a step that is not finished
     ExpertUse experts;
     StageStates::Kept states;

@@ -296,6 +296,7 @@ double LoadedModel::hosts() const noexcept {
 void restart_ranks(const LoadedModel& loaded) {
   constexpr int kAttempts = 5;  // of ranks that end while they start
   const TimePoint start = Env::system().now();
+  if (const std::optional<Error>& why = loaded.transformer->leader()->lost()) loaded.ranks->give_up(*why);
   for (int attempt = 1;; ++attempt) {
     try {
       loaded.ranks->restart();

@@ -11,6 +11,7 @@ import time
 import uuid
 
 import pytest
+from memory_bits import flip_bit
 from running_server import PROGRAM, RunningServer, environment, events
 from test_tensor_parallel import CHAT, PROMPTS, TEXT, answers, is_there, wait_until
 
@@ -131,6 +132,17 @@ def test_answers_are_those_of_one_rank(mpirun, model, tmp_path, server):
             assert answers(running, asked) == answers(server, asked)
         assert running.text().count("listening on") == 1
         ends_with_the_name_of_rank_1(running, signal.SIGSTOP)  # while nobody asks
+
+
+def test_a_rank_whose_weights_have_changed_ends_the_job(mpirun, model, tmp_path):
+    body = {"prompt": "Once upon a time", "max_tokens": 200, "ignore_eos": True}
+    with ServerOfRanks(mpirun, model, tmp_path, 2, "--packed-cache", tmp_path) as running:
+        rank = running.job.processes()[1]
+        assert any([flip_bit(rank, packed, "token_embd.weight", -300) for packed in tmp_path.glob("*.packed")])
+        while running.post(TEXT, body).status == 200:
+            pass
+        assert running.process.wait(20) == 70 and running.job.codes()[0] == 70
+        assert re.search(r"rank 1: weight token_embd.weight of \S+ has changed in memory since it was loaded; this ends with exit code 70", running.text())
 
 
 def test_a_completion_over_a_network_is_that_of_one_rank(run, prompt, told):

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "backend/cpu/part_checksums.h"
 #include "base/checksum.h"
 #include "base/log.h"
 #include "base/readable_bytes.h"
@@ -20,11 +21,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<char, 8> kMagic = {'M', 'R', 'P', 'A', 'C', 'K', '0', '2'};
+constexpr std::array<char, 8> kMagic = {'M', 'R', 'P', 'A', 'C', 'K', '0', '3'};
 constexpr std::string_view kSuffix = ".packed";
 constexpr std::uint64_t kHeaderBytes = 64, kAlignment = 64;
 constexpr std::uint64_t kMaxDirectoryBytes = std::uint64_t{64} << 20;
-constexpr std::size_t kBlockBytes = std::size_t{1} << 20;  // what a worker reads and checks at once
 // Left free on the disk, whatever the limit says.
 constexpr std::uint64_t kFreeReserve = std::uint64_t{2} << 30;
 
@@ -34,17 +34,7 @@ struct Footer {
 };
 static_assert(sizeof(Footer) == 32);
 
-std::uint64_t block_checksum(std::span<const std::byte> block) { return checksum(block, kBlockBytes); }
-
-std::uint64_t combine(const std::vector<std::uint64_t>& blocks) { return checksum(std::as_bytes(std::span(blocks))); }
-
-std::uint64_t checksum_of(std::span<const std::byte> bytes) {
-  std::vector<std::uint64_t> blocks;
-  for (std::size_t at = 0; at < bytes.size(); at += kBlockBytes) {
-    blocks.push_back(block_checksum(bytes.subspan(at, std::min(kBlockBytes, bytes.size() - at))));
-  }
-  return combine(blocks);
-}
+std::uint64_t combine(std::span<const std::uint64_t> parts) { return checksum(std::as_bytes(parts)); }
 
 }  // namespace
 
@@ -94,25 +84,25 @@ bool PackedCache::parse_directory(std::span<const std::byte> json) {
   }
 }
 
-bool PackedCache::read(const std::string& name, const std::string& layout, std::span<std::byte> out, WorkerTeam& team) {
-  if (file_ == nullptr) return false;
+std::optional<std::vector<std::uint64_t>> PackedCache::read(const std::string& name, const std::string& layout,
+                                                            std::span<std::byte> out, WorkerTeam& team) {
+  if (file_ == nullptr) return std::nullopt;
   const auto it = entries_.find(name);
   if (it == entries_.end() || it->second.layout != layout || it->second.bytes != out.size()) {
     give_up("it has another layout");
-    return false;
+    return std::nullopt;
   }
   const Entry& entry = it->second;
-  std::vector<std::uint64_t> blocks((out.size() + kBlockBytes - 1) / kBlockBytes);
-  team.split(static_cast<std::int64_t>(blocks.size()), 1, [&](std::int64_t begin, std::int64_t end) {
+  std::vector<std::uint64_t> parts(count_parts(out.size()));
+  team.split(std::ssize(parts), 1, [&](std::int64_t begin, std::int64_t end) {
     for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
-      const std::size_t at = i * kBlockBytes;
-      const auto block = out.subspan(at, std::min(kBlockBytes, out.size() - at));
-      blocks[i] = file_->read(entry.offset + at, block) ? block_checksum(block) : ~entry.checksum;
+      const std::span<std::byte> part = part_of(out, i);
+      parts[i] = file_->read(entry.offset + i * kPartBytes, part) ? part_checksum(part) : ~entry.checksum;
     }
   });
-  if (combine(blocks) == entry.checksum) return true;
+  if (combine(parts) == entry.checksum) return parts;
   give_up(fmt::format("weight {} is damaged", name));
-  return false;
+  return std::nullopt;
 }
 
 // From here on every weight is packed from its source; the next start writes the file anew.
@@ -148,7 +138,8 @@ bool PackedCache::has_room(std::uint64_t so_far, std::uint64_t more) const {
   return false;
 }
 
-void PackedCache::add(const std::string& name, const std::string& layout, std::span<const std::byte> bytes) {
+void PackedCache::add(const std::string& name, const std::string& layout, std::span<const std::byte> bytes,
+                      std::span<const std::uint64_t> checksums) {
   if (off_) return;
   if (!output_ && !start_writing()) {
     off_ = true;
@@ -159,7 +150,7 @@ void PackedCache::add(const std::string& name, const std::string& layout, std::s
     off_ = true;
     return;
   }
-  const Entry entry{layout, output_->position(), bytes.size(), checksum_of(bytes)};
+  const Entry entry{layout, output_->position(), bytes.size(), combine(checksums)};
   if (!output_->write(bytes) || !output_->write_zeros((kAlignment - bytes.size() % kAlignment) % kAlignment)) {
     log::warn("packed weights are not kept: {} cannot be written", path_);
     output_.reset();

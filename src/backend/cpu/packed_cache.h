@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "backend/device_kind.h"
 #include "base/env.h"
@@ -24,10 +25,13 @@ class PackedCache {
   PackedCache(const PackedCacheConfig& config, Env& env);
   ~PackedCache();
 
-  // Copies the weight packed under that name and layout to `out`, with several workers. False if it is not there.
-  bool read(const std::string& name, const std::string& layout, std::span<std::byte> out, WorkerTeam& team);
-  // Stores a weight for the next start.
-  void add(const std::string& name, const std::string& layout, std::span<const std::byte> bytes);
+  // Copies the weight packed under that name and layout to `out`, with several workers, and returns the checksums of
+  // its parts (part_checksums.h), which are what was packed then. Nothing if it is not there.
+  std::optional<std::vector<std::uint64_t>> read(const std::string& name, const std::string& layout,
+                                                 std::span<std::byte> out, WorkerTeam& team);
+  // Stores a weight for the next start, with the checksums of its parts.
+  void add(const std::string& name, const std::string& layout, std::span<const std::byte> bytes,
+           std::span<const std::uint64_t> checksums);
   // Call it after the last weight. Renames the file to its final name, and deletes the oldest files above the limit.
   void finish();
 

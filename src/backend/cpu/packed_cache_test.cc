@@ -7,6 +7,7 @@
 #include <fstream>
 #include <random>
 
+#include "backend/cpu/part_checksums.h"
 #include "base/log.h"
 
 namespace millrace::backend::cpu {
@@ -36,17 +37,23 @@ class PackedCacheTest : public testing::Test {
   PackedCacheConfig config(std::uint64_t key, std::uint64_t limit = std::uint64_t{1} << 30) const {
     return {.directory = directory_.string(), .model_key = key, .limit_bytes = limit};
   }
+  void add(PackedCache& cache, const char* name, const char* layout, std::vector<std::byte> bytes) {
+    cache.add(name, layout, bytes, part_checksums(bytes, team_));
+  }
   void keep(const PackedCacheConfig& config) {
     PackedCache cache(config, Env::system());
-    cache.add("first", "q4_0 1", first_);
-    cache.add("second", "q8_0 1", second_);
+    add(cache, "first", "q4_0 1", first_);
+    add(cache, "second", "q8_0 1", second_);
     cache.finish();
   }
   bool finds(const PackedCacheConfig& config) {
     PackedCache cache(config, Env::system());
     std::vector<std::byte> first(first_.size()), second(second_.size());
-    const bool found = cache.read("second", "q8_0 1", second, team_) && cache.read("first", "q4_0 1", first, team_);
+    const auto of_second = cache.read("second", "q8_0 1", second, team_);
+    const auto of_first = of_second ? cache.read("first", "q4_0 1", first, team_) : std::nullopt;
+    const bool found = of_first && of_second;
     EXPECT_TRUE(!found || (first == first_ && second == second_));
+    EXPECT_TRUE(!found || (of_first == part_checksums(first, team_) && of_second == part_checksums(second, team_)));
     return found;
   }
   std::vector<fs::path> files() const {
@@ -72,7 +79,7 @@ TEST_F(PackedCacheTest, GivesBackWhatAnEarlierStartKept) {
 TEST_F(PackedCacheTest, LeavesNothingWhenALoadIsBrokenOff) {
   {
     PackedCache cache(config(7), Env::system());
-    cache.add("first", "q4_0 1", first_);
+    add(cache, "first", "q4_0 1", first_);
   }
   EXPECT_TRUE(files().empty());
 }
@@ -161,7 +168,7 @@ TEST_F(PackedCacheTest, AModelThatWillFindNoRoomIsNotBegun) {
   PackedCacheConfig large = config(1);
   large.expected_bytes = large.limit_bytes + 1;
   PackedCache cache(large, Env::system());
-  cache.add("first", "q4_0 1", first_);
+  add(cache, "first", "q4_0 1", first_);
   EXPECT_TRUE(files().empty());
   cache.finish();
   EXPECT_TRUE(files().empty());

@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "backend/cpu/packed_cache.h"
+#include "backend/cpu/part_checksums.h"
 #include "base/check.h"
 
 namespace millrace::backend::cpu {
@@ -63,15 +64,37 @@ PackedLinear::PackedLinear(std::vector<WeightSource> sources, const KernelSet& k
   }
   memory_ = arena.take(total);
   for (std::size_t i = 0; i < sources.size(); ++i) {
-    const Segment& segment = segments_[i];
-    const std::span<std::byte> panels(panel(segment, 0, 0), panel(segment, segment.panels(), experts_ - 1));
+    Segment& segment = segments_[i];
+    const std::span<std::byte> panels = memory(segment);
     std::string layout = fmt::format("{} {} {} {} {}", segment.format->name, segment.kernel->name, segment.rows,
                                      segment.panel_bytes, kLayoutVersion);
     if (experts_ > 1) layout += fmt::format(" {}", experts_);
-    if (cache != nullptr && cache->read(sources[i].name, layout, panels, team)) continue;
+    if (auto kept = cache == nullptr ? std::nullopt : cache->read(sources[i].name, layout, panels, team)) {
+      segment.checksums = *std::move(kept);
+      continue;
+    }
     pack(sources[i], segment, team);
-    if (cache != nullptr) cache->add(sources[i].name, layout, panels);
+    segment.checksums = part_checksums(panels, team);
+    if (cache != nullptr) cache->add(sources[i].name, layout, panels, segment.checksums);
   }
+}
+
+std::size_t PackedLinear::checked_parts() const noexcept {
+  std::size_t parts = 0;
+  for (const Segment& segment : segments_) parts += segment.checksums.size();
+  return parts;
+}
+
+std::optional<std::string_view> PackedLinear::damage(std::size_t part) const noexcept {
+  for (const Segment& segment : segments_) {
+    if (part >= segment.checksums.size()) {
+      part -= segment.checksums.size();
+      continue;
+    }
+    if (part_checksum(part_of(memory(segment), part)) == segment.checksums[part]) return std::nullopt;
+    return segment.name;
+  }
+  return std::nullopt;
 }
 
 std::size_t PackedLinear::order_of(std::vector<std::int32_t> columns) {

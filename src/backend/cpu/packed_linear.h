@@ -58,9 +58,10 @@ class PackedLinear final : public Linear {
     std::size_t panel_bytes, expert_bytes, offset;  // bytes; `offset` is within the buffer
     std::size_t order;                              // index of its column order in ActivationForm::orders
     std::string name;
-    std::vector<float> factors = {};    // of the experts' matrices; empty = 1
-    std::int64_t uncounted_panels = 0;  // the first ones: WeightSource::uncounted_rows
-    bool int8x2 = false;                // x is multiplied as two int8 numbers
+    std::vector<float> factors = {};            // of the experts' matrices; empty = 1
+    std::int64_t uncounted_panels = 0;          // the first ones: WeightSource::uncounted_rows
+    bool int8x2 = false;                        // x is multiplied as two int8 numbers
+    std::vector<std::uint64_t> checksums = {};  // of the parts of memory(), when they were packed
     std::int64_t panels() const noexcept { return (rows + kPanelRows - 1) / kPanelRows; }
     float factor(std::int64_t expert) const noexcept {
       return factors.empty() ? 1.0f : factors[static_cast<std::size_t>(expert)];
@@ -82,6 +83,8 @@ class PackedLinear final : public Linear {
   std::int64_t experts() const noexcept override { return experts_; }
   std::size_t packed_bytes() const noexcept override { return memory_.size; }
   std::string description() const override;
+  std::size_t checked_parts() const noexcept override;
+  std::optional<std::string_view> damage(std::size_t part) const noexcept override;
 
   bool has_int8_activations() const noexcept override { return activation_form().wants_int8(); }
   void start_rounding_statistics() override;
@@ -131,6 +134,9 @@ class PackedLinear final : public Linear {
   std::byte* panel(const Segment& segment, std::int64_t index, std::int64_t expert) const noexcept {
     return memory_.data + segment.offset + static_cast<std::size_t>(expert) * segment.expert_bytes +
            static_cast<std::size_t>(index) * segment.panel_bytes;
+  }
+  std::span<std::byte> memory(const Segment& segment) const noexcept {
+    return {panel(segment, 0, 0), panel(segment, segment.panels(), experts_ - 1)};
   }
   PanelView view(const Segment& segment) const noexcept;
   struct PanelRange {

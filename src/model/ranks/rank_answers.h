@@ -35,6 +35,8 @@ struct RankReport {
   std::uint64_t step = 0, command_key = 0;  // of the step, and of the bytes of its command
   std::uint64_t residual_key = 0;           // of the rows behind the rank's last layer, where the command asks for it
   RankTime time;                            // from its command to its report
+  std::int64_t weight_rounds = 0;           // WeightWalk::rounds()
+  std::string damage;                       // WeightWalk::damage()
   ExpertUse experts;                        // what the rows chose in the rank's layers
   struct Overflow {                         // backend::KvOverflow, heads as the whole model has them
     std::int64_t layer = 0, head = 0, position = 0;
@@ -68,7 +70,7 @@ void visit_fields(Archive& archive, RankReport::Overflow& o) {
 }
 template <typename Archive>
 void visit_fields(Archive& archive, RankReport& r) {
-  archive(r.step, r.command_key, r.residual_key, r.time, r.experts, r.overflows);
+  archive(r.step, r.command_key, r.residual_key, r.time, r.weight_rounds, r.damage, r.experts, r.overflows);
 }
 
 }  // namespace millrace::model

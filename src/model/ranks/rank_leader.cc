@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <utility>
 
 #include "base/checksum.h"
 #include "base/log.h"
 #include "comm/step_timeout.h"
+#include "model/weight_walk.h"
 
 namespace millrace::model {
 namespace {
@@ -226,6 +228,7 @@ RankReport RankLeader::finish_step(std::size_t index, const RankTimer& timer) {
   times_.assign(1, {});
   std::uint64_t residual_key = step.residual_key;
   RankReport sum;
+  sum.weight_rounds = std::numeric_limits<std::int64_t>::max();
   for (const AnswerQueue::Ticket& ticket : step.reports) {
     const std::vector<std::byte> bytes = answers_.next(ticket, step.timeout);
     RankReport report;
@@ -235,6 +238,10 @@ RankReport RankLeader::finish_step(std::size_t index, const RankTimer& timer) {
     if (report.step != step.number || report.command_key != step.command_key) {
       refuse(ticket.rank, fmt::format("step {}, and was told step {}", report.step, step.number));
     }
+    if (!report.damage.empty()) {
+      throw_load_error(ErrorCode::kUnavailable, kDamage, "rank {}: {}", ticket.rank, report.damage);
+    }
+    sum.weight_rounds = std::min(sum.weight_rounds, report.weight_rounds);
     const int place = ticket.rank % communicator_->stage_ranks();
     if (place == 0) residual_key = report.residual_key;  // the first of the next stage
     if (step.checks_residual && report.residual_key != residual_key) {

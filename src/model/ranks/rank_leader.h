@@ -41,6 +41,7 @@ class RankLeader {
   bool try_ask(const RankCommand& command, std::vector<std::vector<std::byte>>& answers) noexcept;
   bool intact() const noexcept { return !lost_; }
   void lose(const Error& why);  // a step has failed
+  const std::optional<Error>& lost() const noexcept { return lost_; }
   // The others have been started anew: they get the stores that there are, empty, and what else they had been told. In
   // place of an error that send() threw or try_send() kept. Throws LoadError.
   void restore();
@@ -63,8 +64,9 @@ class RankLeader {
   std::vector<std::byte> next_rows(std::size_t index, int rank);
   std::vector<std::byte> next_result(std::size_t index) { return next_rows(index, result_rank()); }
   // Waits until the others have computed that step, which is finished then. Throws kUnavailable, naming the rank, also
-  // where one of them did something else, or has other rows than this rank. `timer`: since this rank is at it again.
-  // Returns what they report of experts and overflows.
+  // where one of them did something else, or has other rows than this rank or damaged weights (param: kDamage).
+  // `timer`: since this rank is at it again. Returns what they report of experts and overflows, and the fewest rounds
+  // over weights.
   RankReport finish_step(std::size_t index, const RankTimer& timer);
   RankTimer timer() const noexcept { return RankTimer(*communicator_); }
   // What the step took that was finished last, by rank.

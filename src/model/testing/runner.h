@@ -31,6 +31,7 @@ class TestRunner {
     LoadQuantization quantization = {};
     std::shared_ptr<comm::Communicator> group = nullptr;  // of which this is rank 0; see follow_rank()
     std::shared_ptr<const Shards> shards = nullptr;       // of the group
+    double weight_round_ms = WeightWalk::kRoundMs;
   };
 
   // `change` may change the spec that the checkpoint's configuration gives. Throws LoadError.
@@ -47,7 +48,8 @@ class TestRunner {
                       .quantization = options.quantization,
                       .shards = options.shards,
                       .group = options.group,
-                      .leader = leader_of(options)}),
+                      .leader = leader_of(options),
+                      .weight_round_ms = options.weight_round_ms}),
         store_(transformer_.make_store({.encoding = options.kv}, kPages).or_throw()),
         rotates_by_length_(options.rotates_by_length) {}
 

@@ -19,8 +19,9 @@ namespace millrace::model {
 struct Ranks {
   std::vector<double> shares;  // of the ranks of a stage
   int stages = 1;
-  std::vector<std::string> isas = {};  // of each; empty: the best
-  std::vector<int> threads = {};       // of each; empty: 1
+  std::vector<std::string> isas = {};                              // of each; empty: the best
+  std::vector<int> threads = {};                                   // of each; empty: 1
+  std::function<void(int rank, const Transformer&)> prepare = {};  // gets each rank's model
 };
 
 using WrapCommunicator = std::function<std::shared_ptr<comm::Communicator>(std::shared_ptr<comm::Communicator>)>;
@@ -43,11 +44,18 @@ void run_shared(const std::string& path, TestRunner::Options options, const Rank
     own.isa = ranks.isas.empty() ? "" : ranks.isas[rank];
     if (rank == 0) {
       TestRunner runner(path, own);
+      if (ranks.prepare) ranks.prepare(0, runner.transformer());
       body(runner);
     } else {
       try {
-        follow_rank(path, own.group, {.precision = own.precision, .max_length = own.max_length, .shards = own.shards},
-                    own.threads, own.isa, std::identity(), read);
+        const ModelOptions model{.precision = own.precision,
+                                 .max_length = own.max_length,
+                                 .shards = own.shards,
+                                 .weight_round_ms = own.weight_round_ms};
+        follow_rank(path, own.group, model, own.threads, own.isa, std::identity(), read,
+                    [&](const Transformer& of_rank) {
+                      if (ranks.prepare) ranks.prepare(static_cast<int>(rank), of_rank);
+                    });
       } catch (const LoadError& failure) {  // which rank 0 says if nobody meant it
         EXPECT_TRUE(wrap) << failure.what();
       }

@@ -25,15 +25,16 @@ using ReadTestAdapter = std::function<std::shared_ptr<const Adapter>(
     const AdapterOptions& options)>;
 
 // For tests: one of the ranks behind rank 0 of the model of that path, to the end. It reads adapters of files, if
-// nothing else is said.
+// nothing else is said. `prepare` gets its model.
 inline void follow_rank(const std::string& path, const std::shared_ptr<comm::Communicator>& group, ModelOptions options,
                         int threads = 1, const std::string& isa = "",
                         const std::function<ModelSpec(ModelSpec)>& change = std::identity(),
-                        const ReadTestAdapter& read = {}) {
+                        const ReadTestAdapter& read = {}, const std::function<void(const Transformer&)>& prepare = {}) {
   const auto checkpoint = checkpoint::open_checkpoint(Env::system(), path).or_throw();
   const auto backend = backend::make_test_backend(threads, isa, group);
   options.group = group;
   Transformer model(*checkpoint, change(make_spec(*checkpoint).or_throw()), *backend, options);
+  if (prepare) prepare(model);
   const AdapterLoader loader(*checkpoint, model, *backend);
   RankFollower(*group, *backend, model, [&](const std::string& adapter, const AdapterOptions& as) {
     return read ? read(loader, model, *backend, adapter, as) : loader.load(Env::system(), adapter, as);

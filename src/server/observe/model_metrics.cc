@@ -123,6 +123,7 @@ void ModelMetrics::step(const engine::StepReport& report) {
   corrupted_.Increment(static_cast<double>(report.numerical_errors));
   rejected_.Increment(static_cast<double>(report.rejected));
   evicted_.Increment(static_cast<double>(report.evicted_pages));
+  weight_rounds_.Increment(static_cast<double>(report.weight_rounds));
   if (report.failed) failed_steps_.Increment();
   running_.Set(static_cast<double>(report.running));
   set_waiting(report.waiting);

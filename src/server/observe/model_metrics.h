@@ -117,6 +117,7 @@ class ModelMetrics {
   Counter& swapped_ = counter("millrace:swapped_total");
   Counter& rejected_ = counter("millrace:rejected_total");
   Counter& failed_steps_ = counter("millrace:failed_steps_total");
+  Counter& weight_rounds_ = counter("millrace:weight_rounds_total");
   Counter& prefill_tokens_ = families_.counter("millrace:step_tokens_total", labels({{"kind", "prefill"}}));
   Counter& decode_tokens_ = families_.counter("millrace:step_tokens_total", labels({{"kind", "decode"}}));
   Counter& recomputed_ = counter("millrace:recomputed_tokens_total");
