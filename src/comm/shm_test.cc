@@ -208,6 +208,36 @@ TEST(Shm, ARankThatNeverJoinsIsNamed) {
   EXPECT_EQ(unknown.error().message, "rank is 2: must be from 0 to 1");
 }
 
+// A process that has ended, and that no other one is called like meanwhile.
+pid_t ended_process() {
+  const pid_t child = fork();
+  if (child == 0) _exit(0);
+  waitid(P_PID, static_cast<id_t>(child), nullptr, WEXITED | WNOWAIT);
+  return child;
+}
+
+TEST(Shm, ARankThatEndsBeforeItJoinsIsNamedAtOnce) {
+  const ShmSegment segment = ShmSegment::make({.stage_ranks = 2}).or_throw();
+  const pid_t other = ended_process();
+  const auto begin = std::chrono::steady_clock::now();
+  const auto joined = join_shm(segment.descriptor(), 0, kLong, std::span(&other, 1));
+  ASSERT_FALSE(joined);
+  EXPECT_EQ(joined.error().message, "rank 1 has ended before it joined");
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, kLong / 2);  // did not wait for it
+  waitpid(other, nullptr, 0);
+}
+
+TEST(Shm, ALeaderThatEndsBeforeItJoinsIsNamedAtOnce) {
+  const ShmSegment segment = ShmSegment::make({.stage_ranks = 3}).or_throw();
+  const pid_t leader = ended_process();
+  const auto process = static_cast<std::uint32_t>(leader);
+  ASSERT_EQ(pwrite(segment.descriptor(), &process, sizeof(process), offsetof(ShmHeader, leader)), 4);
+  const auto joined = join_shm(segment.descriptor(), 1, kLong);
+  ASSERT_FALSE(joined);
+  EXPECT_EQ(joined.error().message, "rank 0 has ended before it joined");
+  waitpid(leader, nullptr, 0);
+}
+
 TEST(Shm, WhatIsNoSegmentIsRefused) {
   const auto refused = [](const std::string& contents) {
     const int file = memfd_create("test", 0);
@@ -227,7 +257,7 @@ TEST(Shm, WhatIsNoSegmentIsRefused) {
                        .ranks = 1,
                        .rank_bytes = sizeof(ShmRank),
                        .stages = 1,
-                       .unused = 0,
+                       .leader = static_cast<std::uint32_t>(getpid()),
                        .command_bytes = 64,
                        .answer_bytes = 64,
                        .pass_bytes = 0,
