@@ -339,7 +339,6 @@ LoadedModel load_model(const ModelConfig& asked, const std::function<void(double
   if (config.ranks.ranks() > 1) {
     ModelConfig of_others = opened.loaded.config;
     of_others.file_times = opened.loaded.file_times;
-    if (config.ranks.over_mpi()) of_others.threads = asked.threads;  // their hosts may be others
     ranks = RankGroup::start(of_others, opened.spec);
   }
   LoadedModel loaded;

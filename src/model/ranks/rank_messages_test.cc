@@ -10,6 +10,7 @@
 #include <iterator>
 #include <set>
 
+#include "base/checksum.h"
 #include "comm/forwarding_communicator.h"
 #include "model/testing/random_tokens.h"
 #include "model/testing/scripted_rank.h"
@@ -104,6 +105,34 @@ std::vector<std::byte> bytes_of(const RankCommand& command) {
   return bytes.take();
 }
 
+template <typename Value>
+std::vector<std::byte> bytes_of_answer(Value value) {
+  ByteWriter bytes;
+  bytes(value);
+  return bytes.take();
+}
+
+// What rank 1 answers where rank 0 does what the fuzzer lets it do.
+Recorded::Messages right_answers() {
+  const auto group = std::make_shared<ScriptedRank>(0, 2);
+  Recorded::Messages answers = {bytes_of_answer(RankStoreMade{true, 64, 0})};
+  group->say({answers.begin(), answers.end()});
+  RankLeader leader(group);
+  const auto pages = leader.make_store(
+      {.encoding = "f32", .layout = "", .block_tokens = 4, .exceptions = {}, .pages = 2}, {.made = true, .page = 64});
+  const std::vector<std::int32_t> of_sequence = {0};
+  BatchInput input;
+  input.tokens = {1, 2};
+  input.sequences.push_back({0, 2, 0, of_sequence});
+  leader.step(input, 0);
+  RankReport report{.command_key = checksum(group->said()), .experts = {}, .overflows = {}};
+  report.overflows.push_back({.layer = 1, .head = 2, .position = 3, .value = 4.0f, .encoding = "f16"});
+  answers.push_back(bytes_of_answer(report));
+  answers.push_back(bytes_of_answer(RankCounts{.weights = {{"w", 5, 6}}}));
+  answers.push_back(std::vector<std::byte>(64));
+  return answers;
+}
+
 TEST(RankMessages, RealCommandsAreTakenAndOfEveryKind) {
   Recorded::Messages commands = real_commands();
   std::set<std::size_t> kinds;
@@ -113,15 +142,19 @@ TEST(RankMessages, RealCommandsAreTakenAndOfEveryKind) {
   if (std::getenv("MILLRACE_WRITE_CORPUS") != nullptr) {
     fs::create_directories(kCorpus);
     std::ofstream(kCorpus / "commands", std::ios::binary) << file_of('c', commands);
+    std::ofstream(kCorpus / "answers", std::ios::binary) << file_of('a', right_answers());
   }
 }
 
-// So that the fuzzer begins with commands as they are today.
-TEST(RankMessages, TheCorpusHasRealCommands) {
-  std::ifstream file(kCorpus / "commands", std::ios::binary);
-  const std::string kept{std::istreambuf_iterator<char>(file), {}};
-  EXPECT_TRUE(kept == file_of('c', real_commands()))
-      << "commands have changed: run this program with MILLRACE_WRITE_CORPUS=1 in the environment";
+// So that the fuzzer begins with messages as they are today.
+TEST(RankMessages, TheCorpusHasRealOnes) {
+  const auto kept = [](const char* name) {
+    std::ifstream file(kCorpus / name, std::ios::binary);
+    return std::string{std::istreambuf_iterator<char>(file), {}};
+  };
+  const char* const told = "messages have changed: run this program with MILLRACE_WRITE_CORPUS=1 in the environment";
+  EXPECT_TRUE(kept("commands") == file_of('c', real_commands())) << told;
+  EXPECT_TRUE(kept("answers") == file_of('a', right_answers())) << told;
 }
 
 TEST(RankMessages, CommandsThatEndEarlyOrLateAreRefused) {
@@ -173,18 +206,13 @@ TEST(RankMessages, AnswersThatCannotBeLoseTheRank) {
       return std::string(failure.what());
     }
   };
-  const auto answer = [](auto value) {
-    ByteWriter bytes;
-    bytes(value);
-    return bytes.take();
-  };
   const RankStore store{.encoding = "f32", .layout = "", .block_tokens = 4, .exceptions = {}, .pages = 2};
   const auto make = [&](RankLeader& leader) { return leader.make_store(store, {.made = true, .page = 64}).or_throw(); };
-  EXPECT_EQ(leader_told({answer(RankStoreMade{true, 64, 0})}, make), "");
-  EXPECT_EQ(leader_told({answer(RankStoreMade{true, ~std::uint64_t{0}, 0})}, make),
+  EXPECT_EQ(leader_told({bytes_of_answer(RankStoreMade{true, 64, 0})}, make), "");
+  EXPECT_EQ(leader_told({bytes_of_answer(RankStoreMade{true, ~std::uint64_t{0}, 0})}, make),
             "rank 1 answers with pages of 18446744073709551615 bytes: at most 1099511627776 are possible");
   EXPECT_EQ(leader_told({{std::byte{1}}}, make), "rank 1 answers with bytes that are no answer");
-  EXPECT_EQ(leader_told({answer(RankStoreMade{true, 64, 0}), std::vector<std::byte>(63)},
+  EXPECT_EQ(leader_told({bytes_of_answer(RankStoreMade{true, 64, 0}), std::vector<std::byte>(63)},
                         [&](RankLeader& leader) {
                           const auto pages = make(leader);
                           std::vector<std::byte> page(pages->page_bytes(false));
