@@ -95,7 +95,7 @@ def expected(server):
 
 
 def swaps(server):
-    return float(re.search(r"millrace:swapped_total(?:{[^}]*})? (\S+)", server.call("GET", "/metrics").body.decode())[1])
+    return float(re.search(r"^millrace:swapped_total(?:{[^}]*})? (\S+)", server.call("GET", "/metrics").body.decode(), re.M)[1])
 
 
 def crowded_at(pieces):
