@@ -127,7 +127,7 @@ def forking_after(seconds):
     return run
 
 
-POINTS = {f"token {n}": crowded_at(n) for n in ([1, 9, 40, 120, 250, 500, 800] if ALL else [40])}
+POINTS = {f"token {n}": crowded_at(n) for n in ([1, 9, 40, 120, 250, 500, 800] if ALL else [])}  # test_tensor_parallel.py has one
 POINTS |= {f"swap {n}": swapping_after(n) for n in ([1, 2, 3, 4] if ALL else [1])}
 POINTS |= {f"copy {ms} ms": forking_after(ms / 1000) for ms in ([0, 60, 150] if ALL else [100])}
 DRAINED = [0, 0.1, 0.5] if ALL else [0.1]

@@ -29,8 +29,7 @@ def two(mpirun, tmp_path):
     return start
 
 
-@pytest.mark.parametrize("more, name", [(["--kv-cache-dtype", "f32"], "--kv-cache-dtype"), (["--matmul-precision", "f32"], "--matmul-precision"),
-                                        (["--system", "secret words"], "--system")])
+@pytest.mark.parametrize("more, name", [(["--kv-cache-dtype", "f32"], "--kv-cache-dtype"), (["--system", "secret words"], "--system")])
 def test_other_options_are_refused_by_name(two, prompt, more, name):
     words = [*prompt, *over_mpi(2)]
     done, codes = two(words, [*words, *more])
