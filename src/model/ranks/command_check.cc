@@ -97,6 +97,7 @@ void check_command(const RankStep& step, const StepLimits& limits) {
   check_ascending("scored_rows", step.scored_rows, rows);
   check_ascending("hidden_rows", step.hidden_rows, rows);
   check_ascending("layers", step.layers, limits.layers);
+  check_ascending("state_layers", step.state_layers, limits.stages == 1 ? 0 : limits.layers + 1);
   for (const RankStep::Adapter& adapter : step.adapters) {
     check_range("first_row of an adapter", adapter.first_row, 0, rows - 1);
     check_range("n_rows of an adapter", adapter.n_rows, 1, rows - adapter.first_row);

@@ -72,6 +72,7 @@ TEST(CommandCheck, NamesWhatOfAStepCannotBe) {
   expect([](RankStep& s) { s.scored_rows = {3, 3}; }, "scored_rows has 3 before 3: must ascend");
   expect([](RankStep& s) { s.hidden_rows = {-1}; }, "hidden_rows has -1: must be from 0 to 10");
   expect([](RankStep& s) { s.layers = {2, 3}; }, "layers has 3: must be from 0 to 2");
+  expect([](RankStep& s) { s.state_layers = {1}; }, "state_layers has 1: must have nothing");
   expect([](RankStep& s) { s.adapters[1].first_row = 11; }, "first_row of an adapter has 11: must be from 0 to 10");
   expect([](RankStep& s) { s.adapters[1].n_rows = 2; }, "n_rows of an adapter has 2: must be from 1 to 1");
   expect([](RankStep& s) { s.adapters[1].scale = INFINITY; }, "scale of an adapter is inf");

@@ -87,6 +87,7 @@ void RankFollower::follow(RankStep& step) {
                        .positions = spec.positions == PositionKind::kNone ? std::numeric_limits<std::int32_t>::max()
                                                                           : spec.context_length,
                        .layers = std::ssize(spec.layers),
+                       .stages = communicator_.stages(),
                        .block_tokens = store.block_tokens(),
                        .pages = store.pages(),
                        .window_pages = store.windowed() == nullptr ? 0 : store.windowed()->pages(),
