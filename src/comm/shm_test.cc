@@ -182,6 +182,18 @@ TEST(Shm, ARankThatStoppedIsNamedWhenTheTimeoutIsOver) {
   EXPECT_EQ(failed.error().message, fmt::format("rank 1 (process {}) has not come within 0.1 s", group.process(1)));
 }
 
+TEST(Shm, ARankThatWasStoppedItselfBlamesNoOther) {
+  ForkedRanks group({.stage_ranks = 2, .memory = 4096},
+                    [](Communicator& own) { EXPECT_TRUE(own.await(own.publish(), std::chrono::seconds(2))); });
+  usleep(100'000);  // it waits by now
+  kill(group.process(1), SIGSTOP);
+  usleep(2'200'000);
+  kill(group.process(1), SIGCONT);
+  usleep(100'000);
+  group.leader().publish();
+  group.expect_success();
+}
+
 TEST(Shm, SendingEndsWithARankThatReadsNothing) {
   ForkedRanks group({.stage_ranks = 2, .memory = 0, .commands = 100}, [](Communicator&) { pause(); });
   const std::vector<std::byte> command(60);
@@ -208,6 +220,34 @@ TEST(Shm, ARankThatNeverJoinsIsNamed) {
   EXPECT_EQ(unknown.error().message, "rank is 2: must be from 0 to 1");
 }
 
+// A process that has ended, and that no other one is called like meanwhile.
+pid_t ended_process() {
+  const pid_t child = fork();
+  if (child == 0) _exit(0);
+  waitid(P_PID, static_cast<id_t>(child), nullptr, WEXITED | WNOWAIT);
+  return child;
+}
+
+TEST(Shm, ARankThatEndsBeforeItJoinsIsNamedAtOnce) {
+  const ShmSegment segment = ShmSegment::make({.stage_ranks = 2}).or_throw();
+  const pid_t other = ended_process();
+  const auto joined = join_shm(segment.descriptor(), 0, kLong, std::span(&other, 1));
+  ASSERT_FALSE(joined);
+  EXPECT_EQ(joined.error().message, "rank 1 has ended before it joined");
+  waitpid(other, nullptr, 0);
+}
+
+TEST(Shm, ALeaderThatEndsBeforeItJoinsIsNamedAtOnce) {
+  const ShmSegment segment = ShmSegment::make({.stage_ranks = 3}).or_throw();
+  const pid_t leader = ended_process();
+  const auto process = static_cast<std::uint32_t>(leader);
+  ASSERT_EQ(pwrite(segment.descriptor(), &process, sizeof(process), offsetof(ShmHeader, leader)), 4);
+  const auto joined = join_shm(segment.descriptor(), 1, kLong);
+  ASSERT_FALSE(joined);
+  EXPECT_EQ(joined.error().message, "rank 0 has ended before it joined");
+  waitpid(leader, nullptr, 0);
+}
+
 TEST(Shm, WhatIsNoSegmentIsRefused) {
   const auto refused = [](const std::string& contents) {
     const int file = memfd_create("test", 0);
@@ -227,7 +267,7 @@ TEST(Shm, WhatIsNoSegmentIsRefused) {
                        .ranks = 1,
                        .rank_bytes = sizeof(ShmRank),
                        .stages = 1,
-                       .unused = 0,
+                       .leader = static_cast<std::uint32_t>(getpid()),
                        .command_bytes = 64,
                        .answer_bytes = 64,
                        .pass_bytes = 0,

@@ -29,6 +29,7 @@ void follow_rank(int descriptor, int rank) {
   if (!reader.ok() || reader.left() > 0) {
     throw_load_error(ErrorCode::kBadFile, "", "rank 0 is of another version of millrace");
   }
+  config.validate().or_throw();
   follow_model(level, config, group, [&](const Error& why) { report_not_loaded(why, *group); });
 }
 

@@ -197,7 +197,9 @@ Opened open_model(const ModelConfig& config) {
   if (const model::ScaledAdapter adapter{config.merged_lora}; !adapter.path.empty()) {
     opened.merged = model::merge_adapters(Env::system(), *loaded.checkpoint, config.make_backend(1), {&adapter, 1});
   }
-  opened.checkpoint_key = model::weights_key(*loaded.checkpoint);
+  const checkpoint::ContentKeys keys = model::weights_keys(*loaded.checkpoint);
+  opened.checkpoint_key = keys.content;
+  loaded.file_times = keys.times;
   opened.ms = milliseconds_between(start, Env::system().now());
   auto planner = config.make_backend(1);
   opened.spec = model::make_spec(*loaded.checkpoint, planner->limits()).or_throw();
@@ -208,6 +210,7 @@ Opened open_model(const ModelConfig& config) {
   loaded.quantization = quantization_of(config, *loaded.checkpoint, opened.spec, *planner, &table);
   if (config.quantization == "auto") loaded.config.quantization = loaded.quantization.name;
   loaded.weights_key = loaded.quantization.key(opened.checkpoint_key);
+  loaded.copied_key = loaded.quantization.key(keys.copies);
   for (const std::string& line : table) log::info("{}: {}", loaded.checkpoint->path, line);
   loaded.weights = model::summarize_weights(*loaded.checkpoint, stored);
   log_weights(loaded);
@@ -217,7 +220,9 @@ Opened open_model(const ModelConfig& config) {
 
 RankLoaded part_of_rank(const LoadedModel& loaded) {
   const ModelConfig& config = loaded.config;
-  return {.weights = loaded.weights_key,
+  const bool proves = config.file_times != 0 && config.file_times != loaded.file_times;
+  return {.weights = loaded.copied_key,
+          .all_bytes = proves ? checkpoint::whole_key(*loaded.checkpoint) : 0,
           .computation = model::computation_key(loaded.transformer->spec()),
           .build = checksum(build_key()),
           .precision = checksum(config.matmul_precision),
@@ -260,7 +265,7 @@ LoadedModel load_opened(Opened opened, const std::shared_ptr<comm::Communicator>
   if (group != nullptr && group->rank() > 0) report_loaded(part_of_rank(loaded), *group);
   if (group != nullptr && group->rank() == 0) {
     const RankLoaded own = part_of_rank(loaded);
-    const std::uint64_t all = meet_ranks(loaded.checkpoint->path, own, *group);
+    const std::uint64_t all = meet_ranks(own, *loaded.checkpoint, *group);
     loaded.group_weights = static_cast<double>(all) / std::max(1.0, static_cast<double>(own.weight_bytes));
   }
   if (opened.merged.error != nullptr) log_merged(loaded, opened.merged);
@@ -300,7 +305,7 @@ void restart_ranks(const LoadedModel& loaded) {
   for (int attempt = 1;; ++attempt) {
     try {
       loaded.ranks->restart();
-      meet_ranks(loaded.checkpoint->path, part_of_rank(loaded), *loaded.ranks->communicator());
+      meet_ranks(part_of_rank(loaded), *loaded.checkpoint, *loaded.ranks->communicator());
       loaded.transformer->leader()->restore();
       break;
     } catch (const LoadError& failure) {
@@ -334,7 +339,7 @@ LoadedModel load_model(const ModelConfig& asked, const std::function<void(double
   std::unique_ptr<RankGroup> ranks;
   if (config.ranks.ranks() > 1) {
     ModelConfig of_others = opened.loaded.config;
-    if (config.ranks.over_mpi()) of_others.threads = asked.threads;  // their hosts may be others
+    of_others.file_times = opened.loaded.file_times;
     ranks = RankGroup::start(of_others, opened.spec);
   }
   LoadedModel loaded;

@@ -24,6 +24,8 @@ struct LoadedModel {
   std::unique_ptr<backend::Backend> backend;
   std::unique_ptr<model::Transformer> transformer;
   std::uint64_t weights_key = 0;              // of the weights that are computed with
+  std::uint64_t copied_key = 0;               // the same wherever copies of the files are
+  std::uint64_t file_times = 0;               // a key of the files' modification times
   model::WeightSummary weights = {};          // how its files store them
   model::LoadQuantization quantization = {};  // what loading made of them
   double load_ms = 0.0;                       // that packing its weights took

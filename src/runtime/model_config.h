@@ -45,6 +45,9 @@ struct ModelConfig {
   std::string packed_cache = "auto";
   std::uint64_t packed_cache_limit = std::uint64_t{64} << 30;  // bytes; least recently used weights are deleted first
   RankConfig ranks;
+  // For the ranks behind rank 0: LoadedModel::file_times of that one. A rank whose own differ reads all of its files to
+  // prove that they are the same. 0: there is nothing to prove.
+  std::uint64_t file_times = 0;
 
   // kInvalidArgument naming the first invalid field, its value and the limit. Reads no file and does not check `path`:
   // load_model() does.

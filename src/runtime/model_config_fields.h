@@ -17,7 +17,7 @@ void visit_fields(Archive& archive, ModelConfig& config) {
   archive(config.path, config.device, config.threads, config.cpu_isa, config.kv_cache_dtype, config.kv_exceptions,
           config.kv_layout, config.block_size, config.matmul_precision, config.quantization, config.iq_panels,
           config.imatrix, config.memory, config.merged_lora, config.max_model_len, config.packed_cache,
-          config.packed_cache_limit, config.ranks);
+          config.packed_cache_limit, config.ranks, config.file_times);
 }
 
 }  // namespace millrace::runtime

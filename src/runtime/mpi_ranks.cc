@@ -112,7 +112,22 @@ Result<void> check(const Group& group, const RankConfig& ranks) {
   return {};
 }
 
-void follow_models(const std::shared_ptr<Group>& group) {
+// Rank 0 takes what all others say before it refuses any: none must be left with a message on its way.
+Result<void> check_options(Group& group, const RankOptions& own) {
+  std::optional<Error> different;
+  for (int rank = 1; rank < group.ranks(); ++rank) {
+    const auto told = group.collect(rank, kMeet);
+    if (!told) return told.error();
+    const auto other = other_options(own, *told);
+    if (!other || different) continue;
+    different =
+        make_error(ErrorCode::kInvalidArgument, "distributed-executor-backend",
+                   "{} has {} than rank 0: all ranks must have the same command line", group.name_of(rank), *other);
+  }
+  return different ? Result<void>(*different) : Result<void>();
+}
+
+void follow_models(const std::shared_ptr<Group>& group, const RankOptions& own) {
   while (true) {
     const std::vector<std::byte> bytes = group->receive(kAnyLongTime).or_throw();
     if (bytes.empty()) return;
@@ -125,16 +140,20 @@ void follow_models(const std::shared_ptr<Group>& group) {
       throw_load_error(ErrorCode::kBadFile, "", "rank 0 is of another version of millrace");
     }
     group->allocate(memory).or_throw();
-    config.threads = config.ranks.threads_over_mpi(config.threads, mpi_neighbours()).or_throw();
+    config.cpu_isa = own.cpu_isa;
+    config.threads = own.threads;
+    config.validate().or_throw();
+    config.threads = config.ranks.threads_over_mpi(own.threads, mpi_neighbours()).or_throw();
     follow_model(level, config, group);
   }
 }
 
-int follow(const std::shared_ptr<Group>& group) {
+int follow(const std::shared_ptr<Group>& group, const RankOptions& own) {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, SIG_IGN);  // rank 0 ends it
   group->on_lost([](const Error& why) { end_after(kFollowerWaits, code_of(why), ""); });
   try {
-    follow_models(group);
+    group->answer(told_options(own), kMeet).or_throw();
+    follow_models(group, own);
     group->leave(kMeet).or_throw();
     return 0;
   } catch (const LoadError& failure) {
@@ -147,7 +166,7 @@ int follow(const std::shared_ptr<Group>& group) {
 
 }  // namespace
 
-std::optional<int> join_mpi(const RankConfig& ranks) {
+std::optional<int> join_mpi(const RankConfig& ranks, const RankOptions& options) {
   if (!ranks.over_mpi() || mpi_job().group != nullptr) return std::nullopt;
   std::shared_ptr<Group>& group = mpi_job().group;
   try {
@@ -162,12 +181,14 @@ std::optional<int> join_mpi(const RankConfig& ranks) {
     return exit_code(failure.error().code);
   }
   if (group->rank() != 0) {
-    const int code = follow(group);
+    const int code = follow(group, options);
     mpi_job().has_left = true;
     return code;
   }
   group->on_lost([](const Error& why) { end_after(kLastWords, code_of(why), why.message); });
+  Result<void> same = check_options(*group, options);
   check(*group, ranks).or_throw();
+  std::move(same).or_throw();
   return std::nullopt;
 }
 

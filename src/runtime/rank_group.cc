@@ -90,11 +90,16 @@ std::unique_ptr<comm::Communicator> RankGroup::spawn() {
   const comm::ShmSegment segment =
       comm::ShmSegment::make({.stage_ranks = ranks / stages, .stages = stages, .memory = memory_bytes_}).or_throw();
   for (int rank = 1; rank < ranks; ++rank) processes_.push_back(spawn_rank(segment.descriptor(), rank));
-  std::unique_ptr<comm::Communicator> joined = comm::join_shm(segment.descriptor(), 0, kJoin).or_throw();
-  ByteWriter bytes;
-  bytes(log::level(), config_);
-  joined->send(bytes.take(), kJoin).or_throw();
-  return joined;
+  try {
+    std::unique_ptr<comm::Communicator> joined = comm::join_shm(segment.descriptor(), 0, kJoin, processes_).or_throw();
+    ByteWriter bytes;
+    bytes(log::level(), config_);
+    joined->send(bytes.take(), kJoin).or_throw();
+    return joined;
+  } catch (const LoadError&) {
+    end({});  // those that did join wait for the others
+    throw;
+  }
 }
 
 void RankGroup::end(std::chrono::nanoseconds within) noexcept {

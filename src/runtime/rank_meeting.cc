@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "base/byte_archive.h"
 #include "base/log.h"
 #include "base/readable_bytes.h"
+#include "checkpoint/content_key.h"
 
 namespace millrace::runtime {
 namespace {
@@ -22,8 +24,8 @@ struct RankAnswer {
 template <typename Archive>
 void visit_fields(Archive& archive, RankAnswer& a) {
   RankLoaded& p = a.part;
-  archive(p.weights, p.computation, p.build, p.precision, p.pages, p.weight_bytes, p.bytes_read, p.ms, a.code, a.param,
-          a.error);
+  archive(p.weights, p.all_bytes, p.computation, p.build, p.precision, p.pages, p.weight_bytes, p.bytes_read, p.ms,
+          a.code, a.param, a.error);
 }
 
 // What of it differs; null: nothing.
@@ -56,7 +58,14 @@ void report_not_loaded(const Error& why, comm::Communicator& group) {
   answer({.code = why.code, .param = why.param, .error = why.message}, group);
 }
 
-std::uint64_t meet_ranks(const std::string& name, const RankLoaded& own, comm::Communicator& group) {
+std::uint64_t meet_ranks(const RankLoaded& own, const checkpoint::Checkpoint& checkpoint, comm::Communicator& group) {
+  const std::string& name = checkpoint.path;
+  std::optional<std::uint64_t> all_bytes;
+  const auto is_copy = [&](std::uint64_t of_other) {
+    if (of_other == 0) return true;
+    if (!all_bytes) all_bytes = checkpoint::whole_key(checkpoint);
+    return of_other == *all_bytes;
+  };
   constexpr std::chrono::milliseconds kLeast{60'000};
   constexpr double kTimes = 20.0;
   const auto timeout = std::max(kLeast, std::chrono::milliseconds(static_cast<std::int64_t>(kTimes * own.ms)));
@@ -69,9 +78,14 @@ std::uint64_t meet_ranks(const std::string& name, const RankLoaded& own, comm::C
     reader(said);
     const bool understood = reader.ok() && reader.left() == 0;
     if (understood && !said.error.empty()) throw_load_error(said.code, said.param, "rank {}: {}", rank, said.error);
-    if (const char* other = understood ? difference(said.part, own) : "build"; other != nullptr) {
+    const char* other = understood ? difference(said.part, own) : "build";
+    if (other == nullptr && !is_copy(said.part.all_bytes)) other = "content of the files";
+    if (other != nullptr) {
       throw_load_error(ErrorCode::kInvalidArgument, "tensor-parallel-size", "rank {} has another {} than rank 0", rank,
                        other);
+    }
+    if (said.part.all_bytes != 0) {
+      log::info("{}: rank {} has files of another time, which were read whole: they are the same", name, rank);
     }
     log_part(name, rank, said.part);
     weights += said.part.weight_bytes;

@@ -1,14 +1,10 @@
 #include "comm/transports/mpi.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <climits>
 #include <deque>
-#include <fstream>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -17,6 +13,7 @@
 #include "base/byte_archive.h"
 #include "base/check.h"
 #include "base/worker_team.h"
+#include "comm/transports/mpi_hello.h"
 #include "comm/transports/mpi_life.h"
 #include "comm/transports/mpi_mail.h"
 
@@ -33,30 +30,6 @@ constexpr std::chrono::microseconds nap_after(std::chrono::nanoseconds waited) {
   return waited < 100ms ? 50us : waited < 10s ? 1000us : 5000us;
 }
 constexpr std::size_t kMaxUnderWay = std::size_t{4} << 20;  // bytes under way before send() waits
-
-// What ranks tell each other when they join.
-struct Hello {
-  static constexpr std::uint64_t kMagic = 0x31'69'70'6d'72'6c'6c'6d;  // "mllrmpi1"
-  std::uint64_t magic = kMagic;
-  std::int32_t stages = 1, process = 0;
-  std::string host, boot;
-  std::uint64_t process_namespace = 0;
-};
-template <typename Archive>
-void visit_fields(Archive& archive, Hello& hello) {
-  archive(hello.magic, hello.stages, hello.process, hello.host, hello.boot, hello.process_namespace);
-}
-
-Hello own_hello(int stages) {
-  Hello hello{.stages = stages, .process = getpid(), .host = {}, .boot = {}};
-  std::array<char, HOST_NAME_MAX + 1> name{};
-  gethostname(name.data(), name.size() - 1);
-  hello.host = name.data();
-  std::ifstream("/proc/sys/kernel/random/boot_id") >> hello.boot;
-  struct stat status = {};
-  if (stat("/proc/self/ns/pid", &status) == 0) hello.process_namespace = status.st_ino;
-  return hello;
-}
 
 std::shared_ptr<const MpiMail::Message> copy_of(std::span<const std::byte> bytes) {
   return std::make_shared<const MpiMail::Message>(bytes.begin(), bytes.end());
@@ -223,22 +196,11 @@ class JoinedRank final : public MpiCommunicator {
   };
 
   Result<void> know(const std::vector<std::vector<std::byte>>& all) {
-    std::vector<Hello> hellos(all.size());
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      ByteReader reader(all[i]);
-      reader(hellos[i]);
-      if (!reader.ok() || reader.left() > 0 || hellos[i].magic != Hello::kMagic) {
-        return make_error(ErrorCode::kInvalidArgument, "distributed-executor-backend",
-                          "rank {} is of another version of millrace", i);
-      }
-      members_.push_back({hellos[i].host, hellos[i].process});
-      if (hellos[i].stages == stages_) continue;
-      return make_error(ErrorCode::kInvalidArgument, "pipeline-parallel-size",
-                        "{} was told of {} stages, this one of {}", name_of(static_cast<int>(i)), hellos[i].stages,
-                        stages_);
-    }
-    if (hellos.empty()) return make_error(ErrorCode::kInternal, "", "rank 0 does not say who the ranks are");
-    const Hello& own = hellos[static_cast<std::size_t>(rank_)];
+    const auto told = read_hellos(all, ranks_, stages_);
+    if (!told) return told.error();
+    const std::vector<MpiHello>& hellos = *told;
+    for (const MpiHello& hello : hellos) members_.push_back({hello.host, hello.process});
+    const MpiHello& own = hellos[static_cast<std::size_t>(rank_)];
     std::vector<MpiLife::Rank> ranks;
     for (std::size_t i = 0; i < hellos.size(); ++i) {
       const bool sees = hellos[i].boot == own.boot && hellos[i].process_namespace == own.process_namespace;
@@ -256,6 +218,10 @@ class JoinedRank final : public MpiCommunicator {
     const std::scoped_lock lock(mutex_);
     if (const int failed = calls_.failed_rank(); failed >= 0) {
       return make_error(ErrorCode::kUnavailable, "rank", "{} has ended", name_of(failed));
+    }
+    if (error == MpiMail::kTooLong) {
+      return make_error(ErrorCode::kUnavailable, "rank", "{} gets a message of more than {} bytes", name_of(rank_),
+                        kMaxCommand);
     }
     calls_.describe(error, text.data(), text.size());
     return make_error(ErrorCode::kUnavailable, "rank", "MPI of {}: {}", name_of(rank_), text.data());

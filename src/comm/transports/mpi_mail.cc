@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "comm/communicator.h"
+
 namespace millrace::comm {
 
 int MpiMail::send(int to, std::shared_ptr<const Message> message) {
@@ -31,6 +33,7 @@ int MpiMail::look(int from, std::optional<Message>& message) {
     MpiHandle matched;
     if (const int error = calls_.probe(channel_, from, &found, &bytes, &matched)) return error;
     if (found == 0) return 0;
+    if (bytes < 0 || static_cast<std::size_t>(bytes) > Communicator::kMaxCommand) return kTooLong;
     incoming.message.resize(static_cast<std::size_t>(bytes));
     if (const int error = calls_.receive(&matched, incoming.message.data(), bytes, &incoming.request)) return error;
     incoming.begun = true;

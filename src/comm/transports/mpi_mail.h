@@ -10,10 +10,11 @@
 
 namespace millrace::comm {
 
-// Messages on a channel between this rank and others, of at most 2 GiB each. Nothing waits: each function looks once,
-// and returns 0 or an error of the library. One thread at a time.
+// Messages on a channel between this rank and others, of at most Communicator::kMaxCommand bytes each. Nothing waits:
+// each function looks once, and returns 0, an error of the library, or kTooLong. One thread at a time.
 class MpiMail {
  public:
+  static constexpr int kTooLong = -2;  // another rank sends a longer message
   using Message = std::vector<std::byte>;
   MpiMail(const MpiCalls& calls, MpiChannel channel, int ranks)
       : calls_(calls), channel_(static_cast<int>(channel)), incoming_(static_cast<std::size_t>(ranks)) {}

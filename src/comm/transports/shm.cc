@@ -80,8 +80,12 @@ class ShmCommunicator final : public Communicator {
     }
   }
 
-  // Tells the others who this rank is, and waits for them.
-  Result<void> join(Timeout timeout) {
+  // Tells the others who this rank is, and waits for them. `started`: see join_shm().
+  Result<void> join(Timeout timeout, std::span<const pid_t> started) {
+    if (rank_ != 0) watch(0, static_cast<pid_t>(header_.leader));
+    for (std::size_t i = 0; i < started.size() && i + 1 < processes_.size(); ++i) {
+      if (!watch(static_cast<int>(i) + 1, started[i])) return ended(static_cast<int>(i) + 1);
+    }
     std::uint32_t none = 0;
     if (!of(rank_).process.compare_exchange_strong(none, static_cast<std::uint32_t>(getpid()))) {
       return make_error(ErrorCode::kInvalidArgument, "rank", "rank {} is process {} already", rank_, none);
@@ -90,9 +94,7 @@ class ShmCommunicator final : public Communicator {
     for (int other = 0; other < ranks(); ++other) {
       if (other == rank_) continue;
       if (auto come = wait_for(other, timeout, [](ShmRank& it) { return it.process.load() != 0; }); !come) return come;
-      const auto process = static_cast<pid_t>(of(other).process.load());
-      processes_[static_cast<std::size_t>(other)] = static_cast<int>(syscall(SYS_pidfd_open, process, 0));
-      if (processes_[static_cast<std::size_t>(other)] < 0) return ended(other);
+      if (!watch(other, static_cast<pid_t>(of(other).process.load()))) return ended(other);
     }
     return {};
   }
@@ -166,9 +168,17 @@ class ShmCommunicator final : public Communicator {
     futex(own.changes, FUTEX_WAKE, INT_MAX, nullptr);
   }
 
+  // False: there is no such process.
+  bool watch(int other, pid_t process) noexcept {
+    const auto at = static_cast<std::size_t>(other);
+    if (processes_[at] >= 0) close(processes_[at]);
+    processes_[at] = static_cast<int>(syscall(SYS_pidfd_open, process, 0));
+    return processes_[at] >= 0;
+  }
   Error ended(int other) const {
-    return make_error(ErrorCode::kUnavailable, "rank", "rank {} (process {}) has ended", other,
-                      of(other).process.load());
+    const std::uint32_t process = of(other).process.load();
+    if (process == 0) return make_error(ErrorCode::kUnavailable, "rank", "rank {} has ended before it joined", other);
+    return make_error(ErrorCode::kUnavailable, "rank", "rank {} (process {}) has ended", other, process);
   }
   bool has_ended(int other) const noexcept {
     pollfd process{.fd = processes_[static_cast<std::size_t>(other)], .events = POLLIN, .revents = 0};
@@ -184,7 +194,7 @@ class ShmCommunicator final : public Communicator {
     for (int i = 0; i < kLooks; ++i, spin.wait()) {
       if (ready(it)) return {};
     }
-    const auto until = Clock::now() + timeout;
+    auto until = Clock::now() + timeout, before = Clock::now();
     while (true) {
       it.sleepers.fetch_add(1);
       const std::uint32_t changes = it.changes.load();
@@ -196,7 +206,11 @@ class ShmCommunicator final : public Communicator {
       drain_answers();
       if (ready(it)) return {};
       if (has_ended(other)) return ready(it) ? Result<void>() : ended(other);  // what it did at last counts
-      if (Clock::now() >= until) return late(other, timeout);
+      if (rank_ != 0 && has_ended(0)) return ended(0);                         // without it nothing goes on
+      const auto now = Clock::now();
+      if (now - before > 10 * kNap) until += now - before;  // who had no processor itself blames none for that time
+      if (now >= until) return late(other, timeout);
+      before = now;
     }
   }
   Error late(int other, Timeout timeout) const {
@@ -341,7 +355,7 @@ Result<ShmSegment> ShmSegment::make(const Sizes& sizes) {
                          .ranks = static_cast<std::uint32_t>(ranks),
                          .rank_bytes = sizeof(ShmRank),
                          .stages = static_cast<std::uint32_t>(sizes.stages),
-                         .unused = 0,
+                         .leader = static_cast<std::uint32_t>(getpid()),
                          .command_bytes = sizes.commands,
                          .answer_bytes = sizes.answers,
                          .pass_bytes = sizes.stages > 1 ? sizes.passed : 0,
@@ -358,7 +372,8 @@ Result<ShmSegment> ShmSegment::make(const Sizes& sizes) {
   return segment;
 }
 
-Result<std::unique_ptr<Communicator>> join_shm(int descriptor, int rank, Communicator::Timeout timeout) {
+Result<std::unique_ptr<Communicator>> join_shm(int descriptor, int rank, Communicator::Timeout timeout,
+                                               std::span<const pid_t> started) {
   struct stat file = {};
   ShmHeader header = {};
   const bool read = fstat(descriptor, &file) == 0 &&
@@ -381,7 +396,7 @@ Result<std::unique_ptr<Communicator>> join_shm(int descriptor, int rank, Communi
   auto mapping = Mapping::of(descriptor, header.bytes());
   if (!mapping) return mapping.error();
   auto made = std::make_unique<ShmCommunicator>(*std::move(mapping), header, rank);
-  if (auto joined = made->join(timeout); !joined) return joined.error();
+  if (auto joined = made->join(timeout, started); !joined) return joined.error();
   return std::unique_ptr<Communicator>(std::move(made));
 }
 

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <memory>
+#include <span>
 
 #include "comm/communicator.h"
 
@@ -11,7 +14,7 @@ namespace millrace::comm {
 class ShmSegment {
  public:
   // For so many stages of so many ranks, with so many bytes of Communicator::memory() and of each kind of messages
-  // under way. The memory is there: kResourceExhausted if not.
+  // under way. The memory is there: kResourceExhausted if not. The calling process will be rank 0.
   struct Sizes {
     int stage_ranks = 1, stages = 1;
     std::size_t memory = 0, commands = std::size_t{4} << 20;
@@ -33,7 +36,9 @@ class ShmSegment {
 
 // Joins the group of a segment as rank `rank`, and waits for the other ranks, no longer than `timeout`. The descriptor
 // may be closed afterwards. kBadFile where it is no segment of this version of millrace, kInvalidArgument where the
-// rank is none of it or has been taken.
-Result<std::unique_ptr<Communicator>> join_shm(int descriptor, int rank, Communicator::Timeout timeout);
+// rank is none of it or has been taken. `started`: for rank 0 the processes of the others, in their order, where it
+// knows them: that one of them has ended it notices at once, also before that one joins.
+Result<std::unique_ptr<Communicator>> join_shm(int descriptor, int rank, Communicator::Timeout timeout,
+                                               std::span<const pid_t> started = {});
 
 }  // namespace millrace::comm

@@ -28,7 +28,7 @@ struct ShmHeader {
 
   std::uint64_t magic;
   std::uint32_t ranks, rank_bytes;  // rank_bytes: sizeof(ShmRank), of the one who made it
-  std::uint32_t stages, unused;
+  std::uint32_t stages, leader;     // leader: the process that made it
   std::uint64_t command_bytes, answer_bytes, pass_bytes, memory_bytes;
 
   static constexpr std::size_t pages(std::size_t bytes) noexcept { return (bytes + kPage - 1) / kPage * kPage; }

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <numeric>
+#include <utility>
 
 #include "base/checksum.h"
 #include "base/log.h"
+#include "model/ranks/command_check.h"
 #include "model/ranks/rank_answers.h"
 
 namespace millrace::model {
@@ -35,10 +38,6 @@ class AnswersRows final : public LogitsConsumer {
   comm::Communicator& group_;
 };
 
-[[noreturn]] void refuse(std::string_view what) {
-  throw_load_error(ErrorCode::kBadFile, "", "rank 0 sends a command that cannot be: {}", what);
-}
-
 }  // namespace
 
 void RankFollower::run() {
@@ -47,7 +46,7 @@ void RankFollower::run() {
     RankCommand command;
     ByteReader reader(bytes);
     reader(command);
-    if (!reader.ok() || reader.left() > 0) refuse("its bytes end early or late");
+    if (!reader.ok() || reader.left() > 0) refuse_command("its bytes end early or late");
     command_key_ = checksum(bytes);
     std::visit([this](auto& of_kind) { follow(of_kind); }, command);
   }
@@ -60,17 +59,17 @@ void RankFollower::answer(Answer answer) {
   communicator_.answer(bytes.take(), kAnyTime).or_throw();
 }
 
-kv::KvStore& RankFollower::store_of(std::uint32_t number) {
+RankFollower::Store& RankFollower::store_of(std::uint32_t number) {
   const auto at = stores_.find(number);
-  if (at == stores_.end() || at->second.store == nullptr) refuse(fmt::format("there is no store {}", number));
-  return *at->second.store;
+  if (at == stores_.end() || at->second.store == nullptr) refuse_command(fmt::format("there is no store {}", number));
+  return at->second;
 }
 
 kv::KvStore& RankFollower::pages_of(const RankPage& page) {
-  kv::KvStore& store = store_of(page.store);
+  kv::KvStore& store = *store_of(page.store).store;
   kv::KvStore* pages = page.windowed ? store.windowed() : &store;
   if (pages == nullptr || page.page < 0 || page.page >= pages->pages()) {
-    refuse(fmt::format("there is no page {}", page.page));
+    refuse_command(fmt::format("there is no page {}", page.page));
   }
   return *pages;
 }
@@ -81,7 +80,18 @@ void RankFollower::follow(RankStep& step) {
   AnswersRows answers(communicator_);
   const bool has_results = communicator_.stage() > 0 && communicator_.stage() + 1 == communicator_.stages();
   LogitsConsumer& sink = has_results && communicator_.place() == 0 ? static_cast<LogitsConsumer&>(answers) : nobody;
-  const kv::KvStore& store = store_of(step.store);
+  const Store& of_step = store_of(step.store);
+  const kv::KvStore& store = *of_step.store;
+  const ModelSpec& spec = model_.spec();
+  check_command(step, {.vocabulary = spec.vocab_size,
+                       .positions = spec.positions == PositionKind::kNone ? std::numeric_limits<std::int32_t>::max()
+                                                                          : spec.context_length,
+                       .layers = std::ssize(spec.layers),
+                       .stages = communicator_.stages(),
+                       .block_tokens = store.block_tokens(),
+                       .pages = store.pages(),
+                       .window_pages = store.windowed() == nullptr ? 0 : store.windowed()->pages(),
+                       .window = of_step.window});
   BatchInput input{.tokens = std::move(step.tokens),
                    .sequences = {},
                    .window_pages = {},
@@ -95,7 +105,6 @@ void RankFollower::follow(RankStep& step) {
                    .state_layers = std::move(step.state_layers)};
   std::span<const std::int32_t> left = step.pages;
   const auto take = [&](std::int64_t n) {
-    if (n < 0 || n > std::ssize(left)) refuse("a step has fewer pages than its sequences");
     const auto taken = left.first(static_cast<std::size_t>(n));
     left = left.subspan(taken.size());
     return taken;
@@ -107,7 +116,7 @@ void RankFollower::follow(RankStep& step) {
   }
   for (const RankStep::Adapter& rows : step.adapters) {
     const Adapter* adapter = adapters_.find(rows.adapter);
-    if (adapter == nullptr) refuse(fmt::format("there is no adapter {}", rows.adapter));
+    if (adapter == nullptr) refuse_command(fmt::format("there is no adapter {}", rows.adapter));
     input.adapters.push_back({rows.first_row, rows.n_rows, adapter, rows.scale});
   }
   model_.forward(input, store);
@@ -119,6 +128,8 @@ void RankFollower::follow(RankStep& step) {
 }
 
 void RankFollower::follow(const RankStore& command) {
+  if (stores_.contains(command.store)) refuse_command(fmt::format("there is a store {} already", command.store));
+  check_command(command, stores_.size());
   Store& made = stores_[command.store];
   made.encoding = command.encoding;
   made.layout = command.layout;
@@ -129,7 +140,9 @@ void RankFollower::follow(const RankStore& command) {
     exceptions->push_back({command.exceptions[i].first, command.exceptions[i].last, made.exceptions[i]});
   }
   if (!exceptions->empty()) format.exceptions = std::move(exceptions);
-  auto store = kv::KvStore::create(backend_, model_.kv_groups(format), command.pages, command.window_pages);
+  const kv::KvGroups groups = model_.kv_groups(format);
+  made.window = groups.window();
+  auto store = kv::KvStore::create(backend_, groups, command.pages, command.window_pages);
   RankStoreMade answered;
   if (store) {
     made.store = std::make_unique<kv::KvStore>(*std::move(store));
@@ -142,7 +155,7 @@ void RankFollower::follow(const RankStore& command) {
 
 void RankFollower::follow(const RankPageCopy& copy) {
   kv::KvStore& store = pages_of(copy.from);
-  if (copy.to < 0 || copy.to >= store.pages()) refuse(fmt::format("there is no page {}", copy.to));
+  if (copy.to < 0 || copy.to >= store.pages()) refuse_command(fmt::format("there is no page {}", copy.to));
   store.copy(copy.from.page, copy.to);
 }
 
@@ -156,20 +169,41 @@ void RankFollower::follow(const RankPageRead& read) {
 void RankFollower::follow(const RankPageWrite& write) {
   kv::KvStore& store = pages_of(write.page);
   const auto rank = static_cast<std::size_t>(communicator_.rank());
-  if (write.sizes.size() <= rank || write.sizes[rank] != store.page_bytes()) refuse("a page of another size");
-  const std::size_t before =
+  if (write.sizes.size() <= rank || write.sizes[rank] != store.page_bytes()) {
+    refuse_command(fmt::format("a page of another size: must have {} bytes", store.page_bytes()));
+  }
+  const std::size_t before =  // whatever it adds up to
       std::accumulate(write.sizes.begin() + 1, write.sizes.begin() + communicator_.rank(), std::size_t{0});
-  if (write.bytes.size() < before || write.bytes.size() - before < store.page_bytes()) refuse("a page is too short");
+  if (write.bytes.size() < before || write.bytes.size() - before < store.page_bytes()) {
+    refuse_command(fmt::format("a page is too short: {} bytes of all ranks", write.bytes.size()));
+  }
   store.write(write.page.page, std::span(write.bytes).subspan(before, store.page_bytes()));
 }
 
 void RankFollower::follow(const RankStatistics& statistics) {
-  if (statistics.start) return model_.start_rounding_statistics();
+  if (statistics.start) {
+    counts_rounding_ = true;
+    return model_.start_rounding_statistics();
+  }
+  if (!std::exchange(counts_rounding_, false)) refuse_command("statistics end that have not begun");
   RankCounts counts;
   for (const backend::RoundingStatistics& of_weight : model_.take_rounding_statistics()) {
     counts.weights.push_back({of_weight.weight, of_weight.outputs, of_weight.moved});
   }
   answer(std::move(counts));
+}
+
+void RankFollower::follow(const RankAdapter& adapter) {
+  check_command(adapter);
+  if (adapters_.find(adapter.adapter) != nullptr) {
+    refuse_command(fmt::format("there is an adapter {} already", adapter.adapter));
+  }
+  answer(adapters_.read(adapter));
+}
+
+void RankFollower::follow(const RankAdapterAhead& adapter) {
+  check_command(adapter);
+  adapters_.read_ahead(adapter);
 }
 
 }  // namespace millrace::model

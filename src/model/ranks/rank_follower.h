@@ -31,10 +31,11 @@ class RankFollower {
     std::string encoding, layout;  // that the format refers to
     std::vector<std::string> exceptions;
     std::unique_ptr<kv::KvStore> store;
+    std::int64_t window = 0;  // the largest of its layers; 0: none has one
   };
   void follow(RankStep& step);
   void follow(const RankStore& store);
-  void follow(const RankStoreEnd& end) { stores_.erase(end.store); }
+  void follow(const RankStoreEnd& end) { stores_.erase(end.store); }  // also one that was not made
   void follow(const RankPageCopy& copy);
   void follow(const RankPageRead& read);
   void follow(const RankPageWrite& write);
@@ -43,10 +44,10 @@ class RankFollower {
   void follow(const RankEnd&) { ended_ = true; }
   template <typename Answer>
   void answer(Answer answer);
-  void follow(const RankAdapter& adapter) { answer(adapters_.read(adapter)); }
+  void follow(const RankAdapter& adapter);
   void follow(const RankAdapterEnd& adapter) { adapters_.end(adapter); }
-  void follow(const RankAdapterAhead& adapter) { adapters_.read_ahead(adapter); }
-  kv::KvStore& store_of(std::uint32_t number);
+  void follow(const RankAdapterAhead& adapter);
+  Store& store_of(std::uint32_t number);
   kv::KvStore& pages_of(const RankPage& page);
 
   comm::Communicator& communicator_;
@@ -55,6 +56,7 @@ class RankFollower {
   std::uint64_t command_key_ = 0;  // of the command that it follows
   std::map<std::uint32_t, Store> stores_;
   FollowedAdapters adapters_;
+  bool counts_rounding_ = false;
   bool ended_ = false;
 };
 

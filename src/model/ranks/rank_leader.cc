@@ -15,7 +15,8 @@
 namespace millrace::model {
 namespace {
 
-constexpr std::uint64_t kCheckedSteps = 64;  // one of so many is checked
+constexpr std::uint64_t kCheckedSteps = 64;                      // one of so many is checked
+constexpr std::uint64_t kMaxPageBytes = std::uint64_t{1} << 40;  // of what a rank says of its pages
 
 // Pages of a store of the other ranks.
 class PagesOfRanks final : public kv::PageRanks {
@@ -38,9 +39,15 @@ class PagesOfRanks final : public kv::PageRanks {
   void read(bool windowed, kv::BlockId page, std::span<std::byte> out) override {
     std::vector<std::vector<std::byte>> parts;
     if (!leader_.try_ask(RankPageRead{{store_, windowed, page}}, parts)) return;
-    for (const std::vector<std::byte>& part : parts) {
-      std::copy_n(part.begin(), std::min(part.size(), out.size()), out.begin());
-      out = out.subspan(std::min(part.size(), out.size()));
+    for (std::size_t rank = 1; rank <= parts.size(); ++rank) {
+      const std::vector<std::byte>& part = parts[rank - 1];
+      if (part.size() != sizes_[windowed][rank]) {
+        return leader_.lose(make_error(ErrorCode::kUnavailable, "rank",
+                                       "rank {} answers a page of {} bytes: must be {}", rank, part.size(),
+                                       sizes_[windowed][rank]));
+      }
+      std::ranges::copy(part, out.begin());
+      out = out.subspan(part.size());
     }
   }
   void write(bool windowed, kv::BlockId page, std::span<const std::byte> in) override {
@@ -118,8 +125,10 @@ std::vector<Answer> RankLeader::ask_for(const RankCommand& command, comm::Commun
   return all;
 }
 
-void RankLeader::refuse(int rank, std::string_view what) const {
-  throw_load_error(ErrorCode::kUnavailable, "rank", "rank {} answers with {}", rank, what);
+// Such a rank is as good as one that has ended.
+void RankLeader::refuse(int rank, std::string_view what) {
+  lose(make_error(ErrorCode::kUnavailable, "rank", "rank {} answers with {}", rank, what));
+  throw LoadError(*lost_);
 }
 
 void RankLeader::lose(const Error& why) {
@@ -263,6 +272,9 @@ Result<std::shared_ptr<kv::PageRanks>> RankLeader::make_store(RankStore store, c
   std::vector<int> without;
   std::vector<std::uint64_t> pages, windows;
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
+    if (const std::uint64_t most = std::max(all[rank].page, all[rank].window_page); most > kMaxPageBytes) {
+      refuse(static_cast<int>(rank), fmt::format("pages of {} bytes: at most {} are possible", most, kMaxPageBytes));
+    }
     if (!all[rank].made) without.push_back(static_cast<int>(rank));
     pages.push_back(all[rank].page);
     windows.push_back(all[rank].window_page);

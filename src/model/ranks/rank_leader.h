@@ -98,7 +98,7 @@ class RankLeader {
   int result_rank() const noexcept { return (communicator_->stages() - 1) * communicator_->stage_ranks(); }
   template <typename Answer>
   std::vector<Answer> ask_for(const RankCommand& command, comm::Communicator::Timeout timeout = kTimeout);
-  [[noreturn]] void refuse(int rank, std::string_view what) const;
+  [[noreturn]] void refuse(int rank, std::string_view what);
 
   std::shared_ptr<comm::Communicator> communicator_;
   AnswerQueue answers_;

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/content_key.h"
 #include "model/weights/weight_reader.h"
 
 namespace millrace::model {
@@ -13,5 +14,8 @@ namespace millrace::model {
 std::uint64_t weights_key(const checkpoint::Checkpoint& checkpoint);
 // The same with that reader; null: none.
 std::uint64_t weights_key(const checkpoint::Checkpoint& checkpoint, const WeightReaderKind* reader);
+
+// The three keys (checkpoint/content_key.h) of what matrices are computed from; `content` is weights_key().
+checkpoint::ContentKeys weights_keys(const checkpoint::Checkpoint& checkpoint);
 
 }  // namespace millrace::model
