@@ -182,6 +182,16 @@ TEST(Shm, ARankThatStoppedIsNamedWhenTheTimeoutIsOver) {
   EXPECT_EQ(failed.error().message, fmt::format("rank 1 (process {}) has not come within 0.1 s", group.process(1)));
 }
 
+TEST(Shm, ARankThatASignalStoppedIsNamedLongBeforeTheTimeout) {
+  ForkedRanks group({.stage_ranks = 2, .memory = 4096}, [](Communicator& own) {
+    raise(SIGSTOP);
+    own.publish();
+  });
+  const auto failed = group.leader().await(group.leader().publish(), kLong);
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().message, fmt::format("rank 1 (process {}) has been stopped by a signal", group.process(1)));
+}
+
 TEST(Shm, ARankThatWasStoppedItselfBlamesNoOther) {
   ForkedRanks group({.stage_ranks = 2, .memory = 4096},
                     [](Communicator& own) { EXPECT_TRUE(own.await(own.publish(), std::chrono::seconds(2))); });

@@ -117,6 +117,18 @@ def test_times_of_ranks_are_shown(start, tmp_path, flags):
     assert re.search(r'"rank_wait_percent": ?"[0-9.]+ [0-9.]+"', log) and re.search(r"rank 1 will have .* of weights in layers [0-9]+ to 29", log)
 
 
+def test_a_rank_that_is_stopped_while_it_loads_costs_seconds(start, server):
+    request = [(TEXT, {"prompt": "Once upon a time", "max_tokens": 10, "temperature": 0})]
+    expected = answers(server, request)
+    with start(*TWO) as running, concurrent.futures.ThreadPoolExecutor(1) as pool:
+        [first] = others(running)
+        os.kill(first, signal.SIGKILL)
+        answer = pool.submit(answers, running, request)
+        wait_until(lambda: others(running) not in ([], [first]))
+        os.kill(others(running)[0], signal.SIGSTOP)
+        assert answer.result(30) == expected  # a rank that loads may take a minute, if it is not stopped
+
+
 def test_a_rank_that_ends_while_nobody_asks_is_not_noticed_by_who_asks_next(start, server):
     with start(*TWO) as running:
         os.kill(others(running)[0], signal.SIGKILL)

@@ -12,7 +12,9 @@
 #include <cerrno>
 #include <climits>
 #include <cstring>
+#include <fstream>
 #include <numeric>
+#include <string>
 #include <utility>
 
 #include "base/check.h"
@@ -25,6 +27,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kLooks = 4000;                   // of a rank that waits, before it sleeps
+constexpr std::chrono::seconds kStopLook{2};   // of a rank that has not come: whether a signal has stopped it
 constexpr std::chrono::milliseconds kNap{10};  // then it looks as often whether others are alive
 
 long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value, const timespec* timeout) noexcept {
@@ -70,6 +73,7 @@ class ShmCommunicator final : public Communicator {
         header_(header),
         rank_(rank),
         processes_(header.ranks, -1),
+        numbers_(header.ranks, 0),
         answers_(header.ranks),
         others_(header.ranks - 1) {
     std::iota(others_.begin(), others_.end(), 1);
@@ -172,6 +176,7 @@ class ShmCommunicator final : public Communicator {
   bool watch(int other, pid_t process) noexcept {
     const auto at = static_cast<std::size_t>(other);
     if (processes_[at] >= 0) close(processes_[at]);
+    numbers_[at] = process;
     processes_[at] = static_cast<int>(syscall(SYS_pidfd_open, process, 0));
     return processes_[at] >= 0;
   }
@@ -179,6 +184,18 @@ class ShmCommunicator final : public Communicator {
     const std::uint32_t process = of(other).process.load();
     if (process == 0) return make_error(ErrorCode::kUnavailable, "rank", "rank {} has ended before it joined", other);
     return make_error(ErrorCode::kUnavailable, "rank", "rank {} (process {}) has ended", other, process);
+  }
+  Error stopped(int other) const {
+    return make_error(ErrorCode::kUnavailable, "rank", "rank {} (process {}) has been stopped by a signal", other,
+                      numbers_[static_cast<std::size_t>(other)]);
+  }
+  // It may be long before a rank that loads its part is late.
+  bool is_stopped(int other) const noexcept {
+    std::ifstream file("/proc/" + std::to_string(numbers_[static_cast<std::size_t>(other)]) + "/stat");
+    std::string text;
+    if (!std::getline(file, text)) return false;
+    const std::size_t at = text.rfind(") ");  // behind the program's name
+    return at != std::string::npos && text.substr(at + 2, 1) == "T";
   }
   bool has_ended(int other) const noexcept {
     pollfd process{.fd = processes_[static_cast<std::size_t>(other)], .events = POLLIN, .revents = 0};
@@ -194,7 +211,7 @@ class ShmCommunicator final : public Communicator {
     for (int i = 0; i < kLooks; ++i, spin.wait()) {
       if (ready(it)) return {};
     }
-    auto until = Clock::now() + timeout, before = Clock::now();
+    auto until = Clock::now() + timeout, before = Clock::now(), stop_look = before + kStopLook;
     while (true) {
       it.sleepers.fetch_add(1);
       const std::uint32_t changes = it.changes.load();
@@ -210,6 +227,10 @@ class ShmCommunicator final : public Communicator {
       const auto now = Clock::now();
       if (now - before > 10 * kNap) until += now - before;  // who had no processor itself blames none for that time
       if (now >= until) return late(other, timeout);
+      if (now >= stop_look) {
+        if (is_stopped(other)) return stopped(other);
+        stop_look = now + kStopLook;
+      }
       before = now;
     }
   }
@@ -333,6 +354,7 @@ class ShmCommunicator final : public Communicator {
   const ShmHeader header_;  // a copy: others could change the original
   const int rank_;
   std::vector<int> processes_;  // pidfds
+  std::vector<pid_t> numbers_;  // of these, or 0
   std::uint64_t published_ = 0;
   Inbox commands_, taken_;
   std::vector<Inbox> answers_;  // by rank
