@@ -22,7 +22,8 @@ StepLoop::~StepLoop() {
   for (; !launched_.empty(); launched_.pop_front()) {
     try {
       (void)state_.executor->wait();
-    } catch (const model::DamagedWeights&) {  // step() has said so
+    } catch (const model::DamagedWeights& failure) {  // step() has said so
+      log::debug("{}", failure.what());
     }
   }
 }
