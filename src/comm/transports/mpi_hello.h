@@ -24,7 +24,7 @@ void visit_fields(Archive& archive, MpiHello& hello) {
   archive(hello.magic, hello.stages, hello.process, hello.host, hello.boot, hello.process_namespace);
 }
 
-// Of this process.
+// What this process says of itself.
 MpiHello own_hello(int stages);
 
 // What each of so many ranks has said, of which all must know of so many stages. kInvalidArgument naming the rank that

@@ -17,7 +17,7 @@ struct StepLimits {
   std::int64_t positions = 0;  // tokens of a sequence
   std::int64_t layers = 0;
   int stages = 1;  // one has no states to answer
-  // Of the step's store.
+  // What the step's store has.
   std::int64_t block_tokens = 1, pages = 0;
   std::int64_t window_pages = 0, window = 0;  // 0: it has none
 };
