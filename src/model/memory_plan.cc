@@ -34,7 +34,7 @@ class PackedWeights {
     const std::int64_t matrices = std::max<std::int64_t>(1, weight.experts);
     const auto stored_rows = static_cast<std::size_t>(std::min(rows, weight.rows) * matrices);
     read_ += stored->second->row_bytes(weight.cols) * stored_rows;
-    if (weight.role != "token_embd" || tied_head_) {
+    if (weight.role != "token_embd" || is_tied_head()) {
       multiplied_ += static_cast<double>(rows * matrices) * static_cast<double>(weight.cols);
     }
     if (weight.unit_rows) return add_computed(rows, weight.cols);
@@ -73,6 +73,8 @@ class PackedWeights {
     if (weight.role == "position_embd" || weight.role == "project_in") return first;
     return (weight.role != "output" && weight.role != "project_out") || last;
   }
+  // Whether the embedding is the head too, on this rank: another stage may multiply with its own.
+  bool is_tied_head() const { return tied_head_ && (!options_.shards || options_.shards->is_last(options_.rank)); }
   // Of values that are computed, not read.
   void add_computed(std::int64_t rows, std::int64_t cols) {
     bytes_ += backend_.packed_bytes(*quant::find_format("f32"), rows, cols, precision_);

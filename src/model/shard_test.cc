@@ -201,5 +201,20 @@ TEST(Shards, TogetherPlanTheMemoryOfTheModel) {
   EXPECT_GE(read, whole.read);
 }
 
+// The first stage has a table of embeddings that the last one multiplies with, where they are the head.
+TEST(Shards, OfStagesMultiplyTogetherWhatTheModelDoes) {
+  for (const char* model : {"llama", "qwen3"}) {  // qwen3 has one matrix for both
+    TestRunner runner(std::string(MILLRACE_TEST_DATA) + "/../golden/tiny/" + model, {.max_length = 64});
+    const ModelSpec& spec = runner.transformer().spec();
+    const CheckpointWeights weights(runner.checkpoint());
+    const Shards stages = Shards::make(spec, kShares[0], 2).or_throw();
+    double multiplied = 0.0;
+    for (int rank = 0; rank < 2; ++rank) {
+      multiplied += plan_memory(weights, spec, runner.backend(), {.shards = &stages, .rank = rank}).multiplied;
+    }
+    EXPECT_EQ(multiplied, plan_memory(weights, spec, runner.backend(), {}).multiplied) << model;
+  }
+}
+
 }  // namespace
 }  // namespace millrace::model
