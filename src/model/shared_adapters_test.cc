@@ -188,6 +188,30 @@ TEST_F(SharedRandomAdapter, HasTheBitsOfOneRankWhereRowsHaveSeveral) {
   }
 }
 
+// No rank reads all numbers then; pages and sessions of one adapter must not be another one's.
+TEST_F(SharedRandomAdapter, HasAKeyOfItsFilesWithStages) {
+  const auto write = [](const std::string& name, unsigned seed, double alpha) {
+    RandomAdapter files(seed, 8);
+    files.config["lora_alpha"] = alpha;
+    files.add("model.layers.1.self_attn.q_proj", 32, 32);  // of the second stage
+    files.write(temporary(name));
+    return temporary(name);
+  };
+  const std::string one = write("one", 1, 16), copy = write("copy", 1, 16), numbers = write("numbers", 2, 16),
+                    scale = write("scale", 1, 8);
+  run_shared(kGoldens / "tiny/llama", {.max_length = 24}, {.shares = {1}, .stages = 2}, [&](TestRunner& runner) {
+    const auto key = [&](const std::string& path, AdapterType type) {
+      return load_for(runner, path, {.type = type})->key();
+    };
+    const std::string of_one = key(one, AdapterType::kBf16);
+    EXPECT_EQ(key(copy, AdapterType::kBf16), of_one);
+    EXPECT_NE(key(numbers, AdapterType::kBf16), of_one);
+    EXPECT_NE(key(scale, AdapterType::kBf16), of_one);
+    EXPECT_NE(key(one, AdapterType::kF32), of_one);
+  });
+  for (const std::string& path : {one, copy, numbers, scale}) fs::remove_all(path);
+}
+
 // What the followers have read, seen from outside.
 struct Followed {
   std::mutex mutex;
