@@ -162,7 +162,7 @@ TEST_F(SharedModel, HasStepsInFlight) {
   }
 }
 
-// Keeps the states that it is shown, of a model with two layers.
+// Keeps the states that it is shown, of a model with four layers.
 class KeepsStates final : public HiddenStateHook {
  public:
   explicit KeepsStates(backend::Backend& backend) : backend_(backend) {}
@@ -183,13 +183,13 @@ class KeepsStates final : public HiddenStateHook {
 
  private:
   backend::Backend& backend_;
-  const std::int64_t layers_[3] = {0, 1, 2};
+  const std::int64_t layers_[4] = {0, 1, 3, 4};
   std::size_t shown_ = 0;
 };
 
 // Whichever stage has computed them, and however many steps are on their way.
 TEST_F(SharedModel, ShowsHooksTheStatesOfAllStages) {
-  const std::string path = kGoldens + "tiny/llama";
+  const std::string path = kGoldens + "families/cohere2";
   const TestRunner::Options options{.max_length = 40};
   const std::vector<std::vector<std::int32_t>> pages = {{0}, {1}, {2}};
   const auto states_of = [&](TestRunner& runner) {
@@ -217,8 +217,11 @@ TEST_F(SharedModel, ShowsHooksTheStatesOfAllStages) {
   TestRunner alone(path, options);
   const auto expected = states_of(alone);
   ASSERT_EQ(expected.size(), 2u);
-  ASSERT_EQ(expected[1].size(), 3u * 19 * static_cast<std::size_t>(alone.transformer().spec().hidden_size));
-  for (const Ranks& ranks : {Ranks{.shares = {1, 1}}, {.shares = {1}, .stages = 2}, {.shares = {1, 1}, .stages = 2}}) {
+  ASSERT_EQ(expected[1].size(), 4u * 19 * static_cast<std::size_t>(alone.transformer().spec().hidden_size));
+  for (const Ranks& ranks : {Ranks{.shares = {1, 1}},
+                             {.shares = {1}, .stages = 2},
+                             {.shares = {1}, .stages = 3},
+                             {.shares = {1, 1}, .stages = 2}}) {
     run_shared(path, options, ranks, [&](TestRunner& runner) { EXPECT_EQ(states_of(runner), expected); });
   }
 }
