@@ -228,8 +228,8 @@ RankLoaded part_of_rank(const LoadedModel& loaded) {
           .precision = checksum(config.matmul_precision),
           .pages = checksum(fmt::format("{} {} {} {}", config.kv_cache_dtype, config.kv_exceptions, config.kv_layout,
                                         config.block_size)),
-          .weight_bytes = loaded.transformer->weight_bytes(),
           .bytes_read = loaded.checkpoint->bytes_read(),
+          .bytes = RankWeights::of(*loaded.transformer),
           .ms = loaded.load_ms};
 }
 
@@ -264,9 +264,7 @@ LoadedModel load_opened(Opened opened, const std::shared_ptr<comm::Communicator>
   loaded.load_ms = milliseconds_between(start, env.now());
   if (group != nullptr && group->rank() > 0) report_loaded(part_of_rank(loaded), *group);
   if (group != nullptr && group->rank() == 0) {
-    const RankLoaded own = part_of_rank(loaded);
-    const std::uint64_t all = meet_ranks(own, *loaded.checkpoint, *group);
-    loaded.group_weights = static_cast<double>(all) / std::max(1.0, static_cast<double>(own.weight_bytes));
+    loaded.of_others = meet_ranks(part_of_rank(loaded), *loaded.checkpoint, *group);
   }
   if (opened.merged.error != nullptr) log_merged(loaded, opened.merged);
   log::info("{}: opened in {:.0f} ms, {} of weights ready in {:.0f} ms more{}", loaded.checkpoint->path, opened.ms,
@@ -277,11 +275,14 @@ LoadedModel load_opened(Opened opened, const std::shared_ptr<comm::Communicator>
 
 }  // namespace
 
-std::size_t LoadedModel::weight_bytes() const noexcept {
-  return static_cast<std::size_t>(static_cast<double>(transformer->weight_bytes()) * group_weights);
-}
+std::size_t LoadedModel::weight_bytes() const noexcept { return transformer->weight_bytes() + of_others.packed; }
 
-double LoadedModel::weight_bytes(double rows) const noexcept { return transformer->weight_bytes(rows) * group_weights; }
+double LoadedModel::weight_bytes(double rows) const noexcept {
+  const RankWeights own = RankWeights::of(*transformer);
+  const double read = transformer->weight_bytes(rows);
+  const double share = own.experts > 0.0 ? (read - own.each_step) / own.experts : 0.0;  // of experts that are touched
+  return read + of_others.each_step + share * of_others.experts;
+}
 
 namespace {
 

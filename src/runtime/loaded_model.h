@@ -12,6 +12,7 @@
 #include "model/weights/weight_summary.h"
 #include "runtime/model_config.h"
 #include "runtime/rank_group.h"
+#include "runtime/rank_weights.h"
 
 namespace millrace::runtime {
 
@@ -29,7 +30,7 @@ struct LoadedModel {
   model::WeightSummary weights = {};          // how its files store them
   model::LoadQuantization quantization = {};  // what loading made of them
   double load_ms = 0.0;                       // that packing its weights took
-  double group_weights = 1.0;                 // bytes of all ranks' weights, by those of this one's
+  RankWeights of_others = {};                 // of the ranks that share it
 
   // See Transformer; of all ranks.
   std::size_t weight_bytes() const noexcept;

@@ -24,8 +24,8 @@ struct RankAnswer {
 template <typename Archive>
 void visit_fields(Archive& archive, RankAnswer& a) {
   RankLoaded& p = a.part;
-  archive(p.weights, p.all_bytes, p.computation, p.build, p.precision, p.pages, p.weight_bytes, p.bytes_read, p.ms,
-          a.code, a.param, a.error);
+  archive(p.weights, p.all_bytes, p.computation, p.build, p.precision, p.pages, p.bytes_read, p.bytes, p.ms, a.code,
+          a.param, a.error);
 }
 
 // What of it differs; null: nothing.
@@ -47,7 +47,7 @@ void answer(const RankAnswer& answer, comm::Communicator& group) {
 void log_part(const std::string& name, int rank, const RankLoaded& part) {
   const auto readable = [](std::uint64_t bytes) { return readable_bytes(static_cast<double>(bytes)); };
   log::info("{}: rank {} has {} of weights, ready in {:.0f} ms; {} read from files", name, rank,
-            readable(part.weight_bytes), part.ms, readable(part.bytes_read));
+            readable(part.bytes.packed), part.ms, readable(part.bytes_read));
 }
 
 }  // namespace
@@ -58,7 +58,7 @@ void report_not_loaded(const Error& why, comm::Communicator& group) {
   answer({.code = why.code, .param = why.param, .error = why.message}, group);
 }
 
-std::uint64_t meet_ranks(const RankLoaded& own, const checkpoint::Checkpoint& checkpoint, comm::Communicator& group) {
+RankWeights meet_ranks(const RankLoaded& own, const checkpoint::Checkpoint& checkpoint, comm::Communicator& group) {
   const std::string& name = checkpoint.path;
   std::optional<std::uint64_t> all_bytes;
   const auto is_copy = [&](std::uint64_t of_other) {
@@ -70,7 +70,7 @@ std::uint64_t meet_ranks(const RankLoaded& own, const checkpoint::Checkpoint& ch
   constexpr double kTimes = 20.0;
   const auto timeout = std::max(kLeast, std::chrono::milliseconds(static_cast<std::int64_t>(kTimes * own.ms)));
   log_part(name, 0, own);
-  std::uint64_t weights = own.weight_bytes;
+  RankWeights of_others;
   for (int rank = 1; rank < group.ranks(); ++rank) {
     const std::vector<std::byte> bytes = group.collect(rank, timeout).or_throw();
     RankAnswer said;
@@ -88,9 +88,9 @@ std::uint64_t meet_ranks(const RankLoaded& own, const checkpoint::Checkpoint& ch
       log::info("{}: rank {} has files of another time, which were read whole: they are the same", name, rank);
     }
     log_part(name, rank, said.part);
-    weights += said.part.weight_bytes;
+    of_others += said.part.bytes;
   }
-  return weights;
+  return of_others;
 }
 
 }  // namespace millrace::runtime

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "checkpoint/checkpoint.h"
 #include "comm/communicator.h"
+#include "runtime/rank_weights.h"
 
 namespace millrace::runtime {
 
@@ -14,7 +15,8 @@ struct RankLoaded {
   std::uint64_t weights = 0;    // LoadedModel::copied_key
   std::uint64_t all_bytes = 0;  // checkpoint::whole_key() where modification times are others than rank 0's; 0: equal
   std::uint64_t computation = 0, build = 0, precision = 0, pages = 0;
-  std::uint64_t weight_bytes = 0, bytes_read = 0;  // packed, and read from files
+  std::uint64_t bytes_read = 0;  // from files
+  RankWeights bytes = {};
   double ms = 0.0;
 };
 
@@ -26,7 +28,7 @@ void report_not_loaded(const Error& why, comm::Communicator& group);
 // On rank 0: waits for all, which may need much longer than this one did; logs what each has, of the model of
 // `checkpoint`, whose files are read where a rank has others that may be copies. Throws LoadError naming a rank that
 // has not loaded it (as it says), has ended (kUnavailable), or has loaded something else (kInvalidArgument). Returns
-// the bytes of weights of all.
-std::uint64_t meet_ranks(const RankLoaded& own, const checkpoint::Checkpoint& checkpoint, comm::Communicator& group);
+// the bytes of the others' weights.
+RankWeights meet_ranks(const RankLoaded& own, const checkpoint::Checkpoint& checkpoint, comm::Communicator& group);
 
 }  // namespace millrace::runtime

@@ -38,7 +38,7 @@ std::string refusal_of(const std::function<void(RankLoaded&)>& change, const che
 }
 
 TEST(RankMeeting, NamesWhatDiffers) {
-  EXPECT_EQ(refusal_of([](RankLoaded& part) { part.weight_bytes = 7; }), "");
+  EXPECT_EQ(refusal_of([](RankLoaded& part) { part.bytes.packed = 7; }), "");
   EXPECT_EQ(refusal_of([](RankLoaded& part) { part.weights = 0; }),
             "rank 1 has another content of the weights than rank 0");
   EXPECT_EQ(refusal_of([](RankLoaded& part) { part.computation = 0; }),

@@ -13,10 +13,11 @@ inline engine::load::StepMeter step_meter(const LoadedModel& loaded, const engin
 
 // Which part of the weights a step reads, for sched::StepCost.
 inline sched::WeightReads weight_reads(const model::Transformer& model) {
-  constexpr double kAllRows = 1e9;
-  const double all = model.weight_bytes(kAllRows), none = model.weight_bytes(0);
-  if (all == none) return {};
-  return {.experts = (all - none) / all, .left_out = (all - model.weight_bytes(1)) / (all - none)};
+  const RankWeights weights = RankWeights::of(model);
+  if (weights.experts == 0.0) return {};
+  const double of_one_row = model.weight_bytes(1) - weights.each_step;
+  return {.experts = weights.experts / (weights.each_step + weights.experts),
+          .left_out = 1.0 - of_one_row / weights.experts};
 }
 
 }  // namespace millrace::runtime

@@ -26,6 +26,18 @@ def test_a_speculator_and_a_small_cache_change_no_text(millrace, real_model):
     assert millrace("run", *prompt, *TWO, "--spec-method", "ngram").out == millrace("run", *prompt).out
 
 
+def test_reads_of_a_step_are_those_of_all_ranks(millrace, real_model, tmp_path):
+    def bytes_of(*flags):
+        millrace("bench", "latency", real_model, "--prompt-tokens", "4", "--output-tokens", "4", "--batch", "1", "--runs", "1", "--json", tmp_path / "o.json", *flags)
+        report = json.loads((tmp_path / "o.json").read_text())
+        return report["model"]["weight_bytes_per_token"], report["results"][0]["memory"]["packed_weight_bytes"]
+    step, packed = bytes_of("-t", "1")
+    stages_step, stages_packed = bytes_of(*STAGES)
+    assert stages_step == step and packed < stages_packed  # two stages have the embedding, which is the head too
+    ranks_step, ranks_packed = bytes_of(*TWO)
+    assert step <= ranks_step < 1.02 * step and packed <= ranks_packed < 1.02 * packed  # one key head is of both
+
+
 @pytest.mark.parametrize("flags, told", [
     (["--tensor-parallel-size", "10", "--allow-oversubscription"], "tensor-parallel-size is 10: must be from 1 to 9, the query heads of a layer"),
     (["--tensor-parallel-size", "2", "--threads", "600"], "are more than the"),
