@@ -129,6 +129,10 @@ void TokenizerJsonLoader::add(const JsonNode& where, AddedToken token) {
 TokenId TokenizerJsonLoader::new_id(const JsonNode& where, const std::string& content) {
   const std::size_t id = model_size_ + outside_++;
   if (id >= kMaxTokens) where.reject(ErrorCode::kBadFile, too_many());
+  while (parts_.texts.size() < id) {  // an empty spelling at the vocabulary's end counts, and is no token
+    parts_.texts.push_back("");
+    parts_.in_model.push_back(false);
+  }
   if (id == parts_.texts.size()) {
     parts_.add_text(content);
     parts_.in_model.push_back(false);

@@ -215,6 +215,14 @@ TEST(AddedToken, FillsTheHolesOfAVocabulary) {
   EXPECT_EQ(tokenizer->find("<x>"), 3);
 }
 
+// As in the library, though it is the text of no token.
+TEST(AddedToken, ComesBehindAnEmptySpellingAtTheEndOfTheVocabulary) {
+  const auto tokenizer = load(file_of(characters(R"({"a": 0, "b": 1, "": 2})"), special("<x>", 8)));
+  EXPECT_EQ(tokenizer->encode("b<x>a", false), (Ids{1, 3, 0}));
+  EXPECT_EQ(tokenizer->decode(Ids{3}, false), "<x>");
+  EXPECT_EQ(tokenizer->vocab_size(), 4);
+}
+
 TEST(AddedToken, OfThreeHundredWithOneIdEachHasItsOwn) {
   std::string added;
   for (int i = 0; i < 300; ++i) added += (i > 0 ? "," : "") + special(fmt::format("<{}>", i), 5);
