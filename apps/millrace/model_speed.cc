@@ -19,7 +19,8 @@ namespace millrace::app {
 namespace {
 
 constexpr std::uint64_t kMaxProfileBytes = 1 << 20;
-constexpr std::int64_t kSpeedTokens = 4096;  // of the KV cache while measuring
+constexpr const char *kRanks = "tensor_parallel", *kPredicted = "predicted";  // in a report of `inspect`
+constexpr std::int64_t kSpeedTokens = 4096;                                   // of the KV cache while measuring
 
 // Passes everything on and remembers what the last step computed.
 class WatchedExecutor final : public engine::ForwardingExecutor {
@@ -117,43 +118,47 @@ ModelSpeed measure_model_speed(const LoadedModel& loaded, const ModelFlags& flag
           .typical_error = metrics::quantile(errors, 0.5)};
 }
 
+nlohmann::ordered_json json_of(const sched::StepCost& cost) {
+  return {{"fixed_ms", cost.fixed_ms},     {"weights_ms", cost.weights_ms},   {"token_ms", cost.token_ms},
+          {"row_ms", cost.row_ms},         {"kv_token_ms", cost.kv_token_ms}, {"sample_ms", cost.sample_ms},
+          {"experts", cost.reads.experts}, {"left_out", cost.reads.left_out}};
+}
+
 nlohmann::ordered_json json_of(const ModelSpeed& speed, const std::string& model) {
-  return {{"model", model},
-          {"fixed_ms", speed.cost.fixed_ms},
-          {"weights_ms", speed.cost.weights_ms},
-          {"token_ms", speed.cost.token_ms},
-          {"kv_token_ms", speed.cost.kv_token_ms},
-          {"sample_ms", speed.cost.sample_ms},
-          {"experts", speed.cost.reads.experts},
-          {"left_out", speed.cost.reads.left_out},
-          {"measured_steps", speed.steps},
-          {"typical_error", speed.typical_error}};
+  nlohmann::ordered_json out = {{"model", model}};
+  out.update(json_of(speed.cost));
+  out["measured_steps"] = speed.steps;
+  out["typical_error"] = speed.typical_error;
+  return out;
 }
 
 sched::StepCost read_model_speed(const std::string& path) {
   const std::string text = read_file(Env::system(), path, kMaxProfileBytes).or_throw();
-  const auto object = nlohmann::json::parse(text, nullptr, false);
+  auto object = nlohmann::json::parse(text, nullptr, false);
   if (!object.is_object()) throw_load_error(ErrorCode::kBadFile, path, "{}: expected a JSON object", path);
+  if (object.contains(kRanks) && object[kRanks].contains(kPredicted)) object = object[kRanks][kPredicted];
   sched::StepCost cost;
-  for (const auto& [name, field] : {std::pair<const char*, double*>{"fixed_ms", &cost.fixed_ms},
-                                    {"weights_ms", &cost.weights_ms},
-                                    {"token_ms", &cost.token_ms},
-                                    {"kv_token_ms", &cost.kv_token_ms},
-                                    {"sample_ms", &cost.sample_ms}}) {
+  struct Field {
+    const char* name;
+    double* value;
+    bool is_share = false, may_be_absent = false;
+  };
+  for (const auto& [name, field, is_share, may_be_absent] : {Field{"fixed_ms", &cost.fixed_ms},
+                                                             {"weights_ms", &cost.weights_ms},
+                                                             {"token_ms", &cost.token_ms},
+                                                             {"row_ms", &cost.row_ms, false, true},
+                                                             {"kv_token_ms", &cost.kv_token_ms},
+                                                             {"sample_ms", &cost.sample_ms},
+                                                             {"experts", &cost.reads.experts, true, true},
+                                                             {"left_out", &cost.reads.left_out, true, true}}) {
     const auto value = object.find(name);
-    if (value == object.end() || !value->is_number() || !(value->get<double>() >= 0.0 && value->get<double>() < 1e9)) {
-      throw_load_error(ErrorCode::kBadFile, name, "{}: {}: expected milliseconds from 0 to 1e9", path, name);
+    if (value == object.end() && may_be_absent) continue;
+    const double number = value == object.end() || !value->is_number() ? -1.0 : value->get<double>();
+    if (!(number >= 0.0 && (is_share ? number <= 1.0 : number < 1e9))) {
+      throw_load_error(ErrorCode::kBadFile, name, "{}: {}: expected {}", path, name,
+                       is_share ? "a share from 0 to 1" : "milliseconds from 0 to 1e9");
     }
-    *field = value->get<double>();
-  }
-  for (const auto& [name, field] :
-       {std::pair<const char*, double*>{"experts", &cost.reads.experts}, {"left_out", &cost.reads.left_out}}) {
-    const auto value = object.find(name);
-    if (value == object.end()) continue;
-    if (!value->is_number() || !(value->get<double>() >= 0.0 && value->get<double>() <= 1.0)) {
-      throw_load_error(ErrorCode::kBadFile, name, "{}: {}: expected a share from 0 to 1", path, name);
-    }
-    *field = value->get<double>();
+    *field = number;
   }
   return cost;
 }

@@ -20,10 +20,11 @@ struct ModelSpeed {
 ModelSpeed measure_model_speed(const LoadedModel& loaded, const ModelFlags& flags,
                                const std::function<void(double)>& progress = {});
 
+nlohmann::ordered_json json_of(const sched::StepCost& cost);
 nlohmann::ordered_json json_of(const ModelSpeed& speed, const std::string& model);
-// Reads the fields of StepCost from a file that json_of() made; other fields are ignored. Each must be a number of
-// milliseconds in [0, 1e9), or a share in [0, 1], which may be absent: 0. Throws LoadError (kBadFile) naming file and
-// field.
+// Reads the fields of StepCost from a file that json_of() made, or from what `inspect --json` has predicted for ranks;
+// other fields are ignored. Each must be a number of milliseconds in [0, 1e9), or a share in [0, 1]. row_ms and shares
+// may be absent: 0. Throws LoadError (kBadFile) naming file and field.
 sched::StepCost read_model_speed(const std::string& path);
 
 }  // namespace millrace::app

@@ -80,6 +80,8 @@ class Block {
 struct BlockWork {
   double operations = 0.0;          // independent of the tokens before
   double operations_per_key = 0.0;  // for each token within the window
+  // Where ranks share the model: columns of f32 that a row has in each exchange between them, in order.
+  std::vector<std::int64_t> exchanges = {};
 };
 
 // Memory that a block needs for a step.

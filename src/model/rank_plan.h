@@ -8,6 +8,15 @@
 
 namespace millrace::model {
 
+// What ranks of a stage send each other in a step, all of them together.
+struct PlannedExchanges {
+  std::int64_t count = 0;        // exchanges, one behind the other
+  std::int64_t row_bytes = 0;    // of a row, in all exchanges but that of logits
+  std::int64_t logit_bytes = 0;  // of a row of logits; 0 where another stage has the head
+};
+// None where the stage is one rank.
+PlannedExchanges plan_exchanges(const ModelSpec& spec, const Shards& shards, int rank);
+
 // What one of the ranks that share a model will have of it.
 struct RankPlan {
   double share = 0.0;  // of a step's work that it should have
@@ -15,6 +24,7 @@ struct RankPlan {
   RowRange layers;
   MemoryPlan memory;
   std::uint64_t kv_bytes_per_token = 0;
+  PlannedExchanges exchanges;
 };
 
 // The plans of all ranks. `options` are those of plan_memory(), but for shards and rank. Throws LoadError.

@@ -11,7 +11,8 @@ double WeightReads::share(std::int64_t tokens) const noexcept {
 
 double StepCost::milliseconds(const StepWork& work) const noexcept {
   return fixed_ms + std::max(weights_ms * reads.share(work.tokens), static_cast<double>(work.tokens) * token_ms) +
-         static_cast<double>(work.kv_tokens) * kv_token_ms + static_cast<double>(work.samples) * sample_ms;
+         static_cast<double>(work.tokens) * row_ms + static_cast<double>(work.kv_tokens) * kv_token_ms +
+         static_cast<double>(work.samples) * sample_ms;
 }
 
 std::int64_t StepCost::tokens_within(double limit_ms, const StepWork& work, std::int64_t first,

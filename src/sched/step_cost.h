@@ -28,10 +28,11 @@ struct WeightReads {
 
 // Predicted milliseconds of a step, linear in each size of its work. Memory and arithmetic overlap, so the greater of
 // the two counts:
-//   max(weights_ms * reads.share(tokens), tokens * token_ms) + kv_tokens * kv_token_ms + samples * sample_ms +
-//   fixed_ms.
+//   max(weights_ms * reads.share(tokens), tokens * token_ms) + tokens * row_ms + kv_tokens * kv_token_ms +
+//   samples * sample_ms + fixed_ms.
 struct StepCost {
   double fixed_ms = 0.1, weights_ms = 2.0, token_ms = 0.5, kv_token_ms = 2e-4, sample_ms = 0.02;
+  double row_ms = 0.0;     // what ranks exchange of a token (shared_step_cost.h); never fitted
   WeightReads reads = {};  // of the model; never fitted
 
   double milliseconds(const StepWork& work) const noexcept;

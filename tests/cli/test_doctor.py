@@ -32,3 +32,13 @@ def test_a_mixtures_speed_knows_its_experts(millrace, tmp_path):
     profile.write_text(json.dumps(speed | {"experts": 1.5}))
     refused = millrace(*predict, ok=False)
     assert refused.code != 0 and "experts: expected a share from 0 to 1" in refused.err
+
+
+def test_measures_how_fast_ranks_exchange_rows(millrace):
+    speed = json.loads(millrace("doctor", "--link-speed", "shm").out)
+    assert speed["backend"] == "shm" and 0 < speed["latency_us"] < 1e6 and speed["gb_per_s"] > 0
+
+
+def test_measures_steps_that_ranks_share(millrace, tiny):
+    outcome = millrace("doctor", "--threads", 1, "--tensor-parallel-size", 2, "--model-speed", tiny)
+    assert json.loads(outcome.out)["measured_steps"] > 0

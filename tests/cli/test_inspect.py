@@ -91,6 +91,49 @@ def test_shows_what_ranks_have(millrace, tiny):
     assert "2 ranks by tensor parallelism" in millrace("inspect", tiny, "--tensor-parallel-size", 2).out
 
 
+@pytest.fixture
+def speeds(tmp_path):
+    """Files as `doctor` writes them: one process of a host, and a network."""
+    one, link = tmp_path / "one.json", tmp_path / "link.json"
+    one.write_text(json.dumps({"fixed_ms": 1.0, "weights_ms": 100.0, "token_ms": 4.0, "kv_token_ms": 0.0, "sample_ms": 0.0}))
+    link.write_text(json.dumps({"latency_us": 25.0, "gb_per_s": 1.0}))
+    return one, link
+
+
+def test_predicts_the_steps_of_ranks(millrace, tiny, speeds, tmp_path):
+    one, link = speeds
+    flags = ("inspect", tiny, "-tp", 2, "--model-speed", one, "--link-speed", link)
+    hosts = json.loads(millrace(*flags, "--hosts", 2, "--json").out)["tensor_parallel"]
+    predicted, layers = hosts["predicted"], hosts["ranks"][0]["layers"][1]
+    exchanges = 4 * layers + 2  # attended heads, hidden values and twice the residual; embedding; logits
+    assert predicted["fixed_ms"] == pytest.approx(1.0 + exchanges * 0.025)
+    assert predicted["weights_ms"] == pytest.approx(100.0 / 2 / hosts["balance"]) and predicted["row_ms"] > 0
+    decode = predicted["steps"][0]
+    assert decode["one_ms"] == 101.0 and 0 < decode["exchanges_ms"] < decode["ranks_ms"] < decode["one_ms"]
+    alone = json.loads(millrace(*flags, "--json").out)["tensor_parallel"]["predicted"]  # both on one host: nothing is gained
+    assert alone["steps"][0]["ranks_ms"] > alone["steps"][0]["one_ms"]
+    assert "predicted on 2 hosts, 25.0 us and 1.0 GB/s between ranks" in millrace(*flags, "--hosts", 2).out
+    stages = json.loads(millrace("inspect", tiny, "-pp", 2, "--model-speed", one, "--link-speed", link, "--json").out)["tensor_parallel"]["predicted"]
+    assert stages["fixed_ms"] == pytest.approx(1.0 + 2 * 0.025)  # rows to the second stage, and logits back
+    report = tmp_path / "ranks.json"
+    report.write_text(millrace(*flags, "--hosts", 2, "--json").out)
+    served = millrace("simulate", "--workload", "requests=1,input=1,output=2", "--model-speed", report, "--json")
+    assert json.loads(served.out)["policies"].popitem()[1]["tpot_ms"]["p50"] == pytest.approx(decode["ranks_ms"], rel=0.01)
+
+
+@pytest.mark.parametrize("flags, said", [
+    (["--model-speed", "{one}"], "--model-speed predicts steps of ranks: it needs --tensor-parallel-size or --pipeline-parallel-size"),
+    (["-tp", "2", "--hosts", "2"], "--model-speed"),
+    (["-tp", "2", "--model-speed", "{one}", "--hosts", "2"], "--link-speed is needed for several hosts"),
+    (["-tp", "3", "--model-speed", "{one}", "--link-speed", "{link}", "--hosts", "2"], "hosts is 2: must divide the 3 ranks"),
+    (["-tp", "2", "--model-speed", "{one}", "--link-speed", "{one}"], "latency_us: expected a number above 0, below 1e9"),
+    (["-tp", "2", "--model-speed", "{link}"], "fixed_ms: expected milliseconds from 0 to 1e9")])
+def test_says_what_a_prediction_misses(millrace, tiny, speeds, flags, said):
+    one, link = speeds
+    outcome = millrace("inspect", tiny, *[flag.format(one=one, link=link) for flag in flags], ok=False)
+    assert outcome.code in (2, 3) and said in outcome.err  # 3: of a file
+
+
 @pytest.mark.parametrize("flags, told", [
     (["--tensor-parallel-size", "5"], "tensor-parallel-size is 5: must be from 1 to 4, the query heads of a layer"),
     (["--tensor-parallel-size", "2", "--tensor-parallel-shares", "1"], "tensor-parallel-shares has 1 numbers: must be one for each of the 2 ranks"),

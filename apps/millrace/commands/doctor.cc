@@ -13,6 +13,7 @@
 #include "base/cpu_quota.h"
 #include "cli.h"
 #include "command.h"
+#include "link_speed.h"
 #include "machine_advice.h"
 #include "model_flags.h"
 #include "model_speed.h"
@@ -30,7 +31,8 @@ struct DoctorFlags {
   std::string cpu_isa;
   int threads = 0;
   bool json = false;
-  std::string model_speed;
+  std::string model_speed, link_speed;
+  int tensor_parallel_size = 1;
 };
 
 struct Warning {
@@ -234,6 +236,7 @@ int print_model_speed(const DoctorFlags& flags) {
   app::ModelFlags model;
   model.model = flags.model_speed;
   model.threads = flags.threads, model.cpu_isa = flags.cpu_isa;
+  model.ranks.tensor_parallel_size = flags.tensor_parallel_size;
   const auto speed = app::measure_model_speed(app::load_model(model), model, show_progress);
   if (isatty(STDERR_FILENO) == 1) fmt::print(stderr, "\r\033[K");
   fmt::print("{}\n", app::json_of(speed, flags.model_speed).dump(2));
@@ -241,6 +244,11 @@ int print_model_speed(const DoctorFlags& flags) {
   for (const std::string& line : app::speed_advice(speed.cost, speed.typical_error, flags.model_speed)) {
     fmt::print(stderr, "{}\n", line);
   }
+  return 0;
+}
+
+int print_link_speed(const std::string& backend) {
+  if (const auto speed = app::measure_link_speed(backend)) fmt::print("{}\n", app::json_of(*speed, backend).dump(2));
   return 0;
 }
 
@@ -263,7 +271,15 @@ app::Command doctor() {
             app.add_option("--model-speed", flags->model_speed,
                            "Model whose step times to measure instead; prints a profile for `millrace simulate`")
                 ->type_name("MODEL");
+            app.add_option("--tensor-parallel-size", flags->tensor_parallel_size,
+                           "For --model-speed: number of processes that share the model")
+                ->check(CLI::Range(1, runtime::kMaxRanks));
+            app.add_option("--link-speed", flags->link_speed,
+                           "Measure instead how fast ranks exchange rows, for `millrace inspect`: shm, two processes "
+                           "of this host, or mpi, those that mpirun starts")
+                ->check(CLI::IsMember(runtime::executor_backends()));
             return [flags] {
+              if (!flags->link_speed.empty()) return print_link_speed(flags->link_speed);
               if (!flags->model_speed.empty()) {
                 return print_model_speed(*flags);
               }

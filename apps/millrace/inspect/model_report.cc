@@ -87,7 +87,8 @@ std::vector<std::string> find_warnings(const Checkpoint& checkpoint, std::int64_
 
 }  // namespace
 
-Json model_report(const Checkpoint& checkpoint, const ModelFlags& flags, bool tensors) {
+Json model_report(const Checkpoint& checkpoint, const ModelFlags& flags, const PredictionFlags& prediction,
+                  bool tensors) {
   const model::ModelConfig config = model::read_model_config(checkpoint).or_throw();
   auto backend = flags.make_backend(1);
   auto spec = model::make_spec(checkpoint, backend->limits());
@@ -130,7 +131,7 @@ Json model_report(const Checkpoint& checkpoint, const ModelFlags& flags, bool te
   report["warnings"] = warnings;
   if (tensors) report["tensors"] = list_tensors(checkpoint);
   if (stored && flags.ranks.ranks() > 1) {
-    report["tensor_parallel"] = describe_ranks(*stored, flags, quantization, *backend);
+    report["tensor_parallel"] = describe_ranks(*stored, flags, quantization, *backend, prediction);
   }
   return report;
 }

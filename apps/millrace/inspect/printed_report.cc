@@ -68,6 +68,17 @@ void print_ranks(const Json& group) {
                 fmt::format("{}-{}", r["layers"][0].get<std::int64_t>(), last).c_str(), bytes(r["weights"]).c_str(),
                 bytes(r["read"]).c_str(), bytes(r["kv_bytes_per_token"]).c_str(), 100.0 * r["work"].get<double>());
   }
+  if (!group.contains("predicted")) return;
+  const Json& predicted = group["predicted"];
+  std::printf("\npredicted on %s, %.1f us and %.1f GB/s between ranks\n",
+              predicted["hosts"] == 1 ? "one host" : (predicted["hosts"].dump() + " hosts").c_str(),
+              predicted["link"]["latency_us"].get<double>(), predicted["link"]["gb_per_s"].get<double>());
+  std::printf("%-24s %14s %10s %13s %6s\n", "step", "one process ms", "ranks ms", "exchanges ms", "speed");
+  for (const Json& step : predicted["steps"]) {
+    const double one = step["one_ms"].get<double>(), ranks = step["ranks_ms"].get<double>();
+    std::printf("%-24s %14.2f %10.2f %13.2f %6.2f\n", step["step"].get<std::string>().c_str(), one, ranks,
+                step["exchanges_ms"].get<double>(), one / ranks);
+  }
 }
 
 void print_generation(const Json& generation) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backend/backend.h"
+#include "inspect/step_prediction.h"
 #include "inspect/weight_report.h"
 #include "model_flags.h"
 
@@ -15,8 +16,10 @@ namespace millrace::app {
 // of each rank {"share", "layers": [first, last), "weights", "read", "kv_bytes_per_token", "work"}. Bytes are of the
 // whole of its weights, of those that it reads of the files, and of a token in the KV cache that the flags say; work is
 // its part of a step's products. "balance": how fast the group is beside ranks whose work is their share; 1 is the
-// most. Throws LoadError (kInvalidArgument) where the model cannot be split so.
+// most. Where the speed of one process is known, "predicted": see predict_steps(). Throws LoadError (kInvalidArgument)
+// where the model cannot be split so.
 nlohmann::ordered_json describe_ranks(const StoredModel& stored, const ModelFlags& flags,
-                                      const model::LoadQuantization& quantization, const backend::Backend& backend);
+                                      const model::LoadQuantization& quantization, const backend::Backend& backend,
+                                      const PredictionFlags& prediction);
 
 }  // namespace millrace::app

@@ -380,7 +380,8 @@ BlockWork work(const BlockSpec& block, const ModelSpec& spec) {
   // A key takes a product with the query, and one of its weight with the value.
   const auto gate = static_cast<double>(a.gate_size());
   return {.operations = 2.0 * (inputs * (qkv + gate) + attended * outputs),
-          .operations_per_key = 2.0 * (static_cast<double>(a.q_size()) + attended)};
+          .operations_per_key = 2.0 * (static_cast<double>(a.q_size()) + attended),
+          .exchanges = {a.output_size(), spec.hidden_size}};
 }
 
 std::vector<BlockWeight> weights(const BlockSpec& block, const ModelSpec& spec, const HasTensor& has) {

@@ -293,7 +293,10 @@ BlockWork experts_work(const BlockSpec& block, const ModelSpec& spec) {
   const ExpertsParams& e = experts_of(block);
   const auto hidden = static_cast<double>(spec.hidden_size);
   const auto width = static_cast<double>(e.routing.chosen * e.width + e.shared_width);
-  return {.operations = 2.0 * hidden * ((e.gated ? 3.0 : 2.0) * width + static_cast<double>(e.routing.experts))};
+  BlockWork work{.operations = 2.0 * hidden * ((e.gated ? 3.0 : 2.0) * width + static_cast<double>(e.routing.experts)),
+                 .exchanges = {e.routing.chosen * e.width, spec.hidden_size}};
+  if (e.shared_width > 0) work.exchanges.insert(work.exchanges.end(), {e.shared_width, spec.hidden_size});
+  return work;
 }
 
 BlockWorkspace experts_workspace(const BlockSpec& block, const ModelSpec& spec) {

@@ -61,8 +61,8 @@ BlockWorkspace linear_workspace(const BlockSpec& block, const ModelSpec&) {
 }
 
 BlockWork linear_work(const BlockSpec& block, const ModelSpec&) {
-  const auto size = static_cast<double>(linear_params_of(block).size);
-  return {.operations = 2.0 * size * size};
+  const std::int64_t size = linear_params_of(block).size;
+  return {.operations = 2.0 * static_cast<double>(size * size), .exchanges = {size}};
 }
 
 std::vector<BlockWeight> linear_weights(const BlockSpec& block, const ModelSpec&, const HasTensor&) {

@@ -136,8 +136,9 @@ std::string key(const BlockSpec& block) {
 
 BlockWork work(const BlockSpec& block, const ModelSpec& spec) {
   const MlpParams& m = params_of(block);
-  return {.operations =
-              2.0 * static_cast<double>(spec.hidden_size) * (m.gated ? 3.0 : 2.0) * static_cast<double>(m.width)};
+  return {
+      .operations = 2.0 * static_cast<double>(spec.hidden_size) * (m.gated ? 3.0 : 2.0) * static_cast<double>(m.width),
+      .exchanges = {computed_width(m), spec.hidden_size}};
 }
 
 BlockWorkspace workspace(const BlockSpec& block, const ModelSpec&) {

@@ -1,0 +1,31 @@
+#include "sched/shared_step_cost.h"
+
+#include <gtest/gtest.h>
+
+namespace millrace::sched {
+namespace {
+
+const StepCost kOne{.fixed_ms = 0.5, .weights_ms = 20.0, .token_ms = 1.0, .kv_token_ms = 0.01, .sample_ms = 0.2};
+
+TEST(SharedStepCost, IsThatOfOneProcessWhereRanksDivideIt) {
+  const StepWork work{.tokens = 30, .kv_tokens = 500, .samples = 3};
+  EXPECT_DOUBLE_EQ(shared_step_cost(kOne, {}, {}).milliseconds(work), kOne.milliseconds(work));
+}
+
+TEST(SharedStepCost, AddsExchanges) {
+  const SharedWork shared{.exchanges = 100.0, .row_bytes = 1e6, .logit_bytes = 2e5};
+  const StepCost cost = shared_step_cost(kOne, shared, {.latency_us = 20.0, .gb_per_s = 2.0});
+  const StepWork work{.tokens = 4, .samples = 3};
+  EXPECT_NEAR(cost.milliseconds(work), kOne.milliseconds(work) + 100 * 0.02 + 4 * 0.5 + 3 * 0.1, 1e-9);
+}
+
+// Twice the memory, but each stage waits for the other.
+TEST(SharedStepCost, IsShorterOnHostsAndLongerInStages) {
+  const StepWork work{.tokens = 1};
+  EXPECT_DOUBLE_EQ(shared_step_cost(kOne, {.hosts = 2}, {}).milliseconds(work), 10.5);
+  EXPECT_DOUBLE_EQ(shared_step_cost(kOne, {.hosts = 2, .stages = 2}, {}).milliseconds(work), 20.5);
+  EXPECT_DOUBLE_EQ(shared_step_cost(kOne, {.imbalance = 1.1, .hosts = 2}, {}).milliseconds(work), 11.5);
+}
+
+}  // namespace
+}  // namespace millrace::sched
