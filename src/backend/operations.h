@@ -118,6 +118,9 @@ struct LinearOptions {
   bool accumulate = false;                     // out += instead of out =, for the residual
   std::span<const std::int64_t> rows = {};     // indices of the rows of x to use, in order; empty = all
   std::span<const AdapterRows> adapters = {};  // counted in rows of the result
+  // Columns of x, where ranks have computed some each: exchanged before, in whatever form the product reads them. What
+  // x has then in the columns of others is not specified. Not with `rows`.
+  ExchangeArgs exchanged = {};
 };
 
 // What makes factors of gates.
@@ -171,6 +174,9 @@ struct Mlp {
   DeviceAddress down_bias;
   bool accumulate = true;  // out += instead of out =
   std::span<const AdapterRows> up_adapters = {}, down_adapters = {};
+  // Columns of the hidden layer, where ranks have some each, and outputs too: `up` has those of this rank, `down` takes
+  // all. See exchange().
+  ExchangeArgs hidden = {};
 };
 
 // How the experts of each row are chosen; see router.h.

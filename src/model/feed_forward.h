@@ -13,8 +13,8 @@ struct FeedForwardColumns {
   RankColumns hidden, output;
 };
 
-// Runs the network whole on the backend, or in its parts: where ranks share it, as they exchange the hidden layer, and
-// where that has a norm. `space` then has columns for the outputs of `up` and for the hidden layer.
+// Runs the network whole on the backend, or in its parts: where the hidden layer has a norm, and where ranks share it
+// and rows have adapters. `space` then has columns for the outputs of `up` and for the hidden layer.
 void run_feed_forward(backend::Backend& backend, const backend::Mlp& mlp,
                       const std::optional<backend::Norm>& hidden_norm, const FeedForwardColumns& columns,
                       RowSpace space, const backend::DeviceView& x, const backend::DeviceView& out);

@@ -11,7 +11,7 @@ namespace millrace::model {
 // What ranks of a stage send each other in a step, all of them together.
 struct PlannedExchanges {
   std::int64_t count = 0;        // exchanges, one behind the other
-  std::int64_t row_bytes = 0;    // of a row, in all exchanges but that of logits
+  std::int64_t row_bytes = 0;    // of a row, in all exchanges but that of logits, as f32: codes are fewer
   std::int64_t logit_bytes = 0;  // of a row of logits; 0 where another stage has the head
 };
 // None where the stage is one rank.

@@ -1,5 +1,6 @@
 #include "backend/cpu/activation_rows.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <type_traits>
@@ -33,6 +34,15 @@ constexpr ActivationType kInt8Types[] = {ActivationType::kInt8, ActivationType::
 std::uint64_t new_contents() noexcept {
   static std::atomic<std::uint64_t> next{1};
   return next.fetch_add(1, std::memory_order_relaxed);
+}
+
+bool ActivationForm::can_be_cut(std::span<const std::int64_t> borders) const noexcept {
+  return types == 1u << static_cast<int>(ActivationType::kInt8) && orders.size() == 1 && orders[0].empty() &&
+         std::ranges::all_of(borders, [](std::int64_t border) { return border % kGroup == 0; });
+}
+
+std::size_t ActivationForm::cut_bytes(std::int64_t n) const noexcept {
+  return static_cast<std::size_t>(n / kGroup) * sizeof(Int8Group) * (remainder ? 2 : 1);
 }
 
 ActivationRows::ActivationRows(const ActivationForm& form, std::int64_t rows, std::byte* memory) noexcept
@@ -163,6 +173,30 @@ void ActivationRows::copy_row(std::int64_t row, const ActivationRows& from, std:
       copy(to.int8(type).remainder, of.int8(type).remainder);
     }
   }
+}
+
+template <typename Copy>
+void ActivationRows::for_groups(std::int64_t row, std::int64_t first, std::int64_t n, const Copy& copy) const noexcept {
+  const Activations all = int8_view(nullptr, 0, rows_);
+  const std::int64_t step = all.int8_step(row), at = all.int8_at(row) + first / kGroup * step;
+  const Int8Rows& of_type = int8(ActivationType::kInt8);
+  for (std::int64_t g = 0; g < n / kGroup; ++g) copy(of_type.groups + at + g * step);
+  for (std::int64_t g = 0; of_type.remainder != nullptr && g < n / kGroup; ++g) copy(of_type.remainder + at + g * step);
+}
+
+void ActivationRows::save_columns(std::int64_t row, std::int64_t first, std::int64_t n, std::byte* to) const noexcept {
+  for_groups(row, first, n, [&](const Int8Group* group) {
+    std::memcpy(to, group, sizeof(Int8Group));
+    to += sizeof(Int8Group);
+  });
+}
+
+void ActivationRows::load_columns(std::int64_t row, std::int64_t first, std::int64_t n,
+                                  const std::byte* from) const noexcept {
+  for_groups(row, first, n, [&](Int8Group* group) {
+    std::memcpy(group, from, sizeof(Int8Group));
+    from += sizeof(Int8Group);
+  });
 }
 
 Activations ActivationRows::view(ActivationType type, std::int64_t first_row, std::int64_t rows) const noexcept {

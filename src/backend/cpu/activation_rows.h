@@ -20,6 +20,11 @@ struct ActivationForm {
 
   bool wants(ActivationType type) const noexcept { return (types >> static_cast<int>(type) & 1) != 0; }
   bool wants_int8() const noexcept { return types >> static_cast<int>(ActivationType::kInt8) != 0; }
+  // Whether ranks that have some of the columns each can put together what each has made of its own: int8 in groups,
+  // in order, which is the same on every instruction set, and no border within a group. `borders` as in ExchangeArgs.
+  bool can_be_cut(std::span<const std::int64_t> borders) const noexcept;
+  // Bytes of n columns of a row, which can be cut.
+  std::size_t cut_bytes(std::int64_t n) const noexcept;
   // Whether more than a group shares a scale: pieces of a row then wait as f32 until it is whole.
   bool waits_for_rows() const noexcept { return wants(ActivationType::kInt8Block) || wants(ActivationType::kInt8Row); }
 };
@@ -44,6 +49,10 @@ class ActivationRows {
            std::int64_t n) const noexcept;
   // Converts the rows [begin, end), if they wait for that.
   void finish_rows(const KernelSet& kernels, std::int64_t begin, std::int64_t end) const noexcept;
+  // Copies n columns of row `row` from column `first` on, cut_bytes(n), of a form that can be cut there: to other
+  // memory, or from it.
+  void save_columns(std::int64_t row, std::int64_t first, std::int64_t n, std::byte* to) const noexcept;
+  void load_columns(std::int64_t row, std::int64_t first, std::int64_t n, const std::byte* from) const noexcept;
   // The rows in the order of PackedLinear::Segment::order, as a view with that order alone.
   ActivationRows of_order(std::size_t order) const noexcept;
   // The same rows, which will not change as long as they are read under this number (Activations::contents).
@@ -68,6 +77,8 @@ class ActivationRows {
     return static_cast<int>(type) - static_cast<int>(ActivationType::kInt8);
   }
   const Int8Rows& int8(ActivationType type) const noexcept { return int8_[index_of(type)]; }
+  template <typename Copy>
+  void for_groups(std::int64_t row, std::int64_t first, std::int64_t n, const Copy& copy) const noexcept;
   template <typename Rows, typename Visit>
   static void for_arrays(Rows& rows, const Visit& visit);
   Activations int8_view(const Int8Group* groups, std::int64_t first_row, std::int64_t rows) const noexcept;

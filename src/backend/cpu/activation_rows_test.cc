@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <vector>
 
@@ -64,6 +65,45 @@ TEST_P(ActivationRowsOf, EveryViewHasTheGroupsOfEachRow) {
     for (std::int64_t first = 0; first < rows; first += kTileRows) expect_rows(first, rows - first);
     for (std::int64_t r = 0; r < rows; ++r) expect_rows(r, 1);
   }
+}
+
+// Columns that ranks have made of a row each, put together by one of them.
+TEST(ActivationRows, ArePutTogetherFromColumns) {
+  const ActivationForm form = form_of(ActivationType::kInt8);
+  const KernelSet kernels = select_kernels(Isa::kScalar);
+  constexpr std::int64_t kBorder = 5 * kGroup;
+  ASSERT_TRUE(form.can_be_cut(std::vector<std::int64_t>{0, kBorder, kWidth}));
+  EXPECT_EQ(form.cut_bytes(kBorder), 2 * 5 * sizeof(Int8Group));  // with remainders
+  for (const std::int64_t rows : {1, 17, 40}) {
+    const std::vector<float> x = normal_values(static_cast<std::size_t>(rows * kWidth), 3);
+    const std::size_t bytes = ActivationRows(form, rows, nullptr).bytes();
+    Buffer of_one = Buffer::allocate(bytes).or_throw(), of_first = Buffer::allocate(bytes).or_throw();
+    Buffer of_second = Buffer::allocate(bytes).or_throw();
+    const ActivationRows one(form, rows, of_one.data()), first(form, rows, of_first.data());
+    const ActivationRows second(form, rows, of_second.data());
+    std::vector<std::byte> sent(form.cut_bytes(kWidth - kBorder));
+    for (std::int64_t r = 0; r < rows; ++r) {
+      const float* row = x.data() + r * kWidth;
+      one.store_row(kernels, r, row);
+      first.put(kernels, r, 0, row, kBorder);
+      second.put(kernels, r, kBorder, row + kBorder, kWidth - kBorder);
+      second.save_columns(r, kBorder, kWidth - kBorder, sent.data());
+      first.load_columns(r, kBorder, kWidth - kBorder, sent.data());
+    }
+    EXPECT_EQ(std::memcmp(of_one.data(), of_first.data(), bytes), 0) << rows;
+  }
+}
+
+TEST(ActivationRows, AreNotCutWhereColumnsDependOnOthers) {
+  const std::vector<std::int64_t> borders = {0, 5 * kGroup, kWidth}, within = {0, 5 * kGroup + 16, kWidth};
+  EXPECT_FALSE(form_of(ActivationType::kInt8).can_be_cut(within));
+  for (const ActivationType type : {ActivationType::kInt8Block, ActivationType::kInt8Row, ActivationType::kF32}) {
+    EXPECT_FALSE(form_of(type).can_be_cut(borders));
+  }
+  ActivationForm turned = form_of(ActivationType::kInt8);
+  const std::vector<std::int32_t> orders[1] = {std::vector<std::int32_t>(kWidth)};
+  turned.orders = orders;
+  EXPECT_FALSE(turned.can_be_cut(borders));
 }
 
 INSTANTIATE_TEST_SUITE_P(Int8, ActivationRowsOf,

@@ -62,6 +62,7 @@ void CpuBackend::synchronize() {
   program_ = programs_.begin();
   plans_used_ = 0;
   products_.end_step();
+  shared_hidden_.end_step();
   if (ranks_) ranks_->check();
 }
 

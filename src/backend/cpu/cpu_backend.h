@@ -12,6 +12,7 @@
 #include "backend/cpu/host_memory_backend.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/products.h"
+#include "backend/cpu/hidden_columns.h"
 #include "backend/cpu/rank_exchange.h"
 #include "backend/cpu/scratch.h"
 #include "backend/cpu/step_program.h"
@@ -73,6 +74,11 @@ class CpuBackend final : public HostMemoryBackend {
   struct ExpertStep;
   struct ExpertPhases;
   void share_hidden(ExpertStep& step);
+  CutRows record_codes(const PackedLinear& weight, const ExchangeArgs& exchanged, const TensorView& x);
+  void record_product(const CutRows& rows, const ProductOutput& output);
+  void record_product(const RowSource& source, const PackedLinear& weight, const ProductOutput& output);
+  void record_shared_mlp(const HostMlp& mlp, const TensorView& x, const TensorView& out);
+  void record_own_hidden(const HiddenColumns& columns, const RowSource& source, const PackedLinear& down);
   void record_down(const HostMlp& mlp, std::int64_t rows, const AdapterForm& down_form, const ApartRows& apart,
                    TensorView out);
 
@@ -80,10 +86,10 @@ class CpuBackend final : public HostMemoryBackend {
   WeightArena arena_;
   std::unique_ptr<PackedCache> packed_cache_;  // while the model is loaded
   StepPrograms programs_;
-  StepProgram* program_;       // the one being recorded
-  Scratch hidden_, partials_;  // shared by the workers during an operation
-  Scratch adapter_hidden_;     // likewise: hidden rows as adapters read them
-  Scratch shared_hidden_;      // hidden rows of experts that ranks share, f32
+  StepProgram* program_;         // the one being recorded
+  Scratch hidden_, partials_;    // shared by the workers during an operation
+  Scratch adapter_hidden_;       // likewise: hidden rows as adapters read them
+  PinnedScratch shared_hidden_;  // hidden rows that ranks share, f32
   ExpertPlan expert_plan_;
   ExpertAdapters expert_up_, expert_down_;
   WorkerMemory workers_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backend/cpu/cpu_backend.h"
+#include "backend/cpu/hidden_columns.h"
 #include "backend/cpu/row_blocks.h"
 #include "base/check.h"
 
@@ -16,13 +17,56 @@ void CpuBackend::linear(const Linear& linear, const LinearOptions& options, Devi
   DCHECK(x.cols() == weight.k() && out.cols() == weight.n() && rows == out.rows());
   if (rows == 0) return;
   const ProductOutput output{pointer(options.bias), options.accumulate, out, options.adapters};
-  const std::int64_t block = row_block(rows, threads());
+  if (ranks_ != nullptr && !options.exchanged.borders.empty()) {
+    const bool has_norm = options.norm && options.norm->weight;
+    if (!has_norm && options.adapters.empty() && weight.activation_form().can_be_cut(options.exchanged.borders)) {
+      return record_product(record_codes(weight, options.exchanged, x), output);
+    }
+    ranks_->record(*program_, options.exchanged, x);
+  }
+  record_product(source, weight, output);
+}
+
+void CpuBackend::record_product(const RowSource& source, const PackedLinear& weight, const ProductOutput& output) {
+  const std::int64_t rows = source.rows(), block = row_block(rows, threads());
   if (block == 0) return products_.multiply_columns(*program_, source, weight, output);
-  products_.reserve_block(weight, block, options.adapters);
-  const ApartRows apart = products_.apart_rows(options.adapters, options.accumulate, rows, weight.n());
+  products_.reserve_block(weight, block, output.adapters);
+  const ApartRows apart = products_.apart_rows(output.adapters, output.accumulate, rows, weight.n());
   program_->add_tasks((rows + block - 1) / block, [=, this, &weight](std::int64_t i, int worker) {
     const std::int64_t first = i * block;
     products_.multiply_rows(source, weight, output, apart, first, std::min(block, rows - first), worker);
+  });
+}
+
+// The rows of x in the form of the product, where this rank has made some of the columns.
+CutRows CpuBackend::record_codes(const PackedLinear& weight, const ExchangeArgs& exchanged, const TensorView& x) {
+  hidden_.reserve(ActivationRows(weight.activation_form(), x.rows(), nullptr).bytes());
+  const CutRows rows{.weight = &weight, .rows = x.rows(), .memory = &hidden_, .kernels = &kernels_, .source = x};
+  ranks_->record(*program_, exchanged, rows);
+  return rows;
+}
+
+// The product of rows in its form, without adapters.
+void CpuBackend::record_product(const CutRows& of, const ProductOutput& output) {
+  const auto multiply = [=](const ActivationRows& x, std::int64_t first, std::int64_t begin, std::int64_t end) {
+    const TensorView& out = output.rows;
+    of.weight->multiply(begin, end,
+                        {.x = x,
+                         .bias = output.bias,
+                         .accumulate = output.accumulate,
+                         .out = out.row(first) + of.weight->column(begin),
+                         .out_stride = out.row_stride()});
+  };
+  const std::int64_t panels = of.weight->panels(), block = row_block(of.rows, threads());
+  if (block > 0) {
+    return program_->add_tasks((of.rows + block - 1) / block, [=](std::int64_t i, int) {
+      const std::int64_t first = i * block;
+      multiply(of.view().part(first, std::min(block, of.rows - first)), first, 0, panels);
+    });
+  }
+  const std::uint64_t contents = new_contents();
+  program_->add_split(panels, kColumnGrain, [=](std::int64_t begin, std::int64_t end, int) {
+    multiply(of.view().with_contents(contents), 0, begin, end);
   });
 }
 

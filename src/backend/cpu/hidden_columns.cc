@@ -78,7 +78,7 @@ void HiddenColumns::compute(const KernelSet& kernels, std::int64_t first, std::i
       if (plain.data != nullptr) {
         std::copy_n(values, columns, plain.row(r) + column);
       } else {
-        hidden.put(kernels, r, column, values, columns);
+        hidden.put(kernels, r, first_hidden + column, values, columns);
       }
     }
     if (adapters != nullptr && plain.data == nullptr)

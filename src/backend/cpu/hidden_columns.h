@@ -27,6 +27,7 @@ struct HiddenColumns {
   std::int64_t expert = 0;           // of the weight
   const float* bias = nullptr;       // of the expert's outputs, or null
   std::int64_t width = 0;
+  std::int64_t first_hidden = 0;  // the column of `hidden` that the first of these is: ranks have some each
   bool gated = true;
   Activation activation = Activation::kSilu;
   ActivationParameters parameters = {};

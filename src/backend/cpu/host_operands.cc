@@ -68,7 +68,8 @@ HostMlp on_host(const Mlp& mlp) noexcept {
           .down_bias = pointer(mlp.down_bias),
           .accumulate = mlp.accumulate,
           .up_adapters = mlp.up_adapters,
-          .down_adapters = mlp.down_adapters};
+          .down_adapters = mlp.down_adapters,
+          .hidden = mlp.hidden};
 }
 
 HostExperts on_host(const Experts& experts) noexcept {

@@ -89,6 +89,7 @@ struct HostMlp {
   const float* down_bias = nullptr;
   bool accumulate = true;
   std::span<const AdapterRows> up_adapters = {}, down_adapters = {};
+  ExchangeArgs hidden = {};
 
   bool has_adapters() const noexcept { return !up_adapters.empty() || !down_adapters.empty(); }
 };

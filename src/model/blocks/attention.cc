@@ -248,12 +248,12 @@ class Attention final : public Block {
                      gate);
       backend.gate(a.gate_function, gate, attended);
     }
-    attended_.exchange(backend, all_attended);
     backend.linear(*o_.weight,
                    {.norm = sub_norm_.view(),
                     .bias = o_.bias.address(),
                     .accumulate = rows.accumulate,
-                    .adapters = rows.adapters_of(o_)},
+                    .adapters = rows.adapters_of(o_),
+                    .exchanged = attended_.exchanged()},
                    all_attended, output_.own(rows.output));
     output_.exchange(backend, rows.output);
   }
