@@ -15,6 +15,7 @@
 #include "comm/forwarding_communicator.h"
 #include "model/testing/flip_bit.h"
 #include "model/testing/golden_logits.h"
+#include "model/testing/golden_models.h"
 #include "model/testing/random_tokens.h"
 #include "model/testing/runner.h"
 #include "model/testing/shared_runner.h"
@@ -396,22 +397,7 @@ TEST_F(SharedModel, CountsWhatRoundingMovesOfAllRows) {
              [&](TestRunner& runner) { EXPECT_EQ(counted(runner), expected); });
 }
 
-// Of every family, and of every format that others write.
-std::vector<fs::path> models() {
-  std::vector<fs::path> all;
-  for (const char* kind : {"families", "tiny", "gptq", "gptqmodel", "quantized", "gguf_types"}) {
-    for (const auto& folder : fs::directory_iterator(fs::path(kGoldens) / kind)) {
-      if (fs::exists(folder.path() / "config.json"))
-        all.push_back(folder.path());
-      else if (fs::exists(folder.path() / "model.gguf"))
-        all.push_back(folder.path() / "model.gguf");
-    }
-  }
-  std::ranges::sort(all);
-  return all;
-}
-
-INSTANTIATE_TEST_SUITE_P(Models, SharedModel, testing::ValuesIn(models()), [](const auto& of) {
+INSTANTIATE_TEST_SUITE_P(Models, SharedModel, testing::ValuesIn(golden_models()), [](const auto& of) {
   std::string name = fs::relative(of.param, kGoldens);
   std::ranges::replace_if(name, [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
   return name;

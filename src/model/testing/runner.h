@@ -24,7 +24,8 @@ class TestRunner {
   struct Options {
     int threads = 2;
     std::string isa;
-    std::string_view kv = "f32";  // encoding
+    std::string_view kv = "f32";   // encoding
+    std::string_view layout = {};  // of its pages; empty: the device's default
     backend::MatmulPrecision precision = backend::MatmulPrecision::kAuto;
     std::int64_t max_length = 0;     // 0 = the model's
     bool rotates_by_length = false;  // each sequence as one of its own length, not of max_length
@@ -50,7 +51,7 @@ class TestRunner {
                       .group = options.group,
                       .leader = leader_of(options),
                       .weight_round_ms = options.weight_round_ms}),
-        store_(transformer_.make_store({.encoding = options.kv}, kPages).or_throw()),
+        store_(transformer_.make_store({.encoding = options.kv, .layout = options.layout}, kPages).or_throw()),
         rotates_by_length_(options.rotates_by_length) {}
 
   struct Chunk {
