@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <string>
@@ -42,21 +43,21 @@ inline void follow_rank(const std::string& path, const std::shared_ptr<comm::Com
 }
 
 // For tests: the ranks behind rank 0 of a model, as threads of this process. As many in each stage as the environment
-// variable MILLRACE_TEST_RANKS says and as many stages as MILLRACE_TEST_STAGES, no more than the model allows; 1
-// without it. Must outlive the model of rank 0, whose leader ends them.
+// variable MILLRACE_TEST_RANKS says, a number or shares such as 1:2, and as many stages as MILLRACE_TEST_STAGES, no
+// more than the model allows; 1 without it. Must outlive the model of rank 0, whose leader ends them.
 class TestRanks {
  public:
   using Change = std::function<ModelSpec(ModelSpec)>;
 
   TestRanks(const std::string& path, std::int64_t max_length, const Change& change, const ReadTestAdapter& read = {}) {
-    int ranks = number("MILLRACE_TEST_RANKS"), stages = number("MILLRACE_TEST_STAGES");
+    std::vector<double> shares = asked_shares();
     const auto checkpoint = checkpoint::open_checkpoint(Env::system(), path).or_throw();
     const ModelSpec spec = change(make_spec(*checkpoint).or_throw());
-    const auto shares = [&] { return std::vector<double>(static_cast<std::size_t>(ranks), 1.0); };
-    stages = std::min(stages, static_cast<int>(std::ssize(spec.layers)));
-    while (ranks > 1 && !Shards::make(spec, shares())) --ranks;
+    const int stages = std::min(number(std::getenv("MILLRACE_TEST_STAGES")), static_cast<int>(std::ssize(spec.layers)));
+    while (shares.size() > 1 && !Shards::make(spec, shares)) shares.pop_back();
+    const auto ranks = static_cast<int>(shares.size());
     if (ranks * stages <= 1) return;
-    shards_ = std::make_shared<Shards>(Shards::make(spec, shares(), stages).or_throw());
+    shards_ = std::make_shared<Shards>(Shards::make(spec, shares, stages).or_throw());
     const comm::ShmSegment segment =
         comm::ShmSegment::make({.stage_ranks = ranks, .stages = stages, .memory = 1 << 22}).or_throw();
     for (int rank = 1; rank < ranks * stages; ++rank) {
@@ -77,9 +78,15 @@ class TestRanks {
   }
 
  private:
-  static int number(const char* variable) {
-    const char* asked = std::getenv(variable);
-    return asked == nullptr ? 1 : std::atoi(asked);
+  static int number(const char* asked) { return asked == nullptr ? 1 : std::atoi(asked); }
+  static std::vector<double> asked_shares() {
+    const char* asked = std::getenv("MILLRACE_TEST_RANKS");
+    if (asked == nullptr || std::strchr(asked, ':') == nullptr) {
+      return std::vector<double>(static_cast<std::size_t>(number(asked)), 1.0);
+    }
+    std::vector<double> shares = {std::atof(asked)};
+    while ((asked = std::strchr(asked, ':')) != nullptr) shares.push_back(std::atof(++asked));
+    return shares;
   }
 
   std::shared_ptr<const Shards> shards_;
