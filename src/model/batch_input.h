@@ -62,6 +62,7 @@ struct BatchInput {
   HiddenStateHook* hook = nullptr;        // outlives the step; null: no hook
   // Behind rank 0 of several stages, HiddenStateHook::layers() of rank 0's hook.
   std::vector<std::int64_t> state_layers;
+  std::uint64_t number = 0;  // behind rank 0: RankStep::number
 };
 
 }  // namespace millrace::model

@@ -1,10 +1,9 @@
 // What of a Transformer is for ranks that share it: their parts of the vocabulary, stores of all of them, and what
 // loading counts and decides, and what goes from stage to stage.
 
-#include <map>
-
 #include "base/check.h"
 #include "base/checksum.h"
+#include "model/ranks/rank_counts.h"
 #include "model/ranks/rank_leader.h"
 #include "model/transformer.h"
 #include "model/transformer_workspace.h"
@@ -91,16 +90,7 @@ std::vector<backend::RoundingStatistics> Transformer::take_rounding_statistics()
       all.push_back(std::move(of_weight));
   }
   if (leader_ == nullptr) return all;
-  std::map<std::string, std::size_t> places;
-  for (std::size_t i = 0; i < all.size(); ++i) places.emplace(all[i].weight, i);
-  for (const RankCounts& counts : leader_->take_statistics()) {
-    for (const RankCounts::OfWeight& of_weight : counts.weights) {
-      const auto [at, is_new] = places.emplace(of_weight.weight, all.size());
-      if (is_new) all.push_back({of_weight.weight, 0, 0});
-      all[at->second].outputs += of_weight.outputs;
-      all[at->second].moved += of_weight.moved;
-    }
-  }
+  add_counts(all, leader_->take_statistics());
   return all;
 }
 

@@ -292,18 +292,18 @@ void Transformer::begin(const BatchInput& input, const kv::KvStore& store) {
   w.logits.release();
   CHECK(store.windowed() == nullptr || input.window_pages.size() == input.sequences.size());
   prepare_workspace(input);
-  if (leader_ == nullptr) return compute(input, store);
-  leader_->step(input, store.number(), states_.ranks(input.hook, layers_->size()));
-  with_ranks(*leader_, begun_, [&] { compute(input, store); });
+  if (leader_ == nullptr) return compute(input, store, input.number);
+  const std::uint64_t number = leader_->step(input, store.number(), states_.ranks(input.hook, layers_->size()));
+  with_ranks(*leader_, begun_, [&] { compute(input, store, number); });
 }
 
-void Transformer::compute(const BatchInput& input, const kv::KvStore& store) {
+void Transformer::compute(const BatchInput& input, const kv::KvStore& store, std::uint64_t number) {
   const TimePoint start = Clock::now();
   TransformerWorkspace& w = *workspace_;
   if (shards_.is_first()) {
     embed(input);
   } else {
-    link_.take(w.layer.residual);
+    link_.take(w.layer.residual, number);
   }
   rotate(input);
   const RowRange own = shards_.layers(layers_->size());
@@ -323,7 +323,7 @@ void Transformer::compute(const BatchInput& input, const kv::KvStore& store) {
   }
   backend_.synchronize();
   for (const std::int64_t layer : layers) layers_->count_experts(backend_, layer, begun.experts);
-  if (!shards_.is_last()) link_.pass(w.layer.residual);
+  if (!shards_.is_last()) link_.pass(w.layer.residual, number);
   if (leader_ != nullptr) leader_->computed(leader_->checks_residual() ? key_of_rows(backend_, w.layer.residual) : 0);
   begun_.push_back(std::move(begun));
   walk_->after_step(milliseconds_between(start, Clock::now()));

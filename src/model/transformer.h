@@ -145,8 +145,8 @@ class Transformer {
                      std::span<const std::int64_t> rows, backend::DeviceView x, backend::DeviceView out,
                      std::span<const backend::AdapterRows> adapters) const;
   void prepare_workspace(const BatchInput& input);
-  // What begin() does when the others know of the step.
-  void compute(const BatchInput& input, const kv::KvStore& store);
+  // What begin() does when the others know of the step of that number.
+  void compute(const BatchInput& input, const kv::KvStore& store, std::uint64_t number);
   void embed(const BatchInput& input);
   // Passes rows to the sink: computed here, or by the last stage for rank 0, of that step.
   void feed(const BatchInput& input, std::size_t step);

@@ -10,6 +10,7 @@
 #include "comm/transports/shm.h"
 #include "model/adapters/load_adapter.h"
 #include "model/ranks/rank_follower.h"
+#include "model/ranks/transformer_part.h"
 #include "runtime/loaded_model.h"
 #include "runtime/model_config_fields.h"
 #include "runtime/rank_meeting.h"
@@ -49,7 +50,8 @@ void follow_model(log::Level level, const ModelConfig& config, const std::shared
   const auto read = [&](const std::string& path, const model::AdapterOptions& options) {
     return adapters.load(Env::system(), path, options);
   };
-  model::RankFollower(*group, *loaded.backend, *loaded.transformer, read).run();
+  model::TransformerPart part(*loaded.transformer, *loaded.backend);
+  model::RankFollower(*group, part, read).run();
 }
 
 }  // namespace millrace::runtime

@@ -16,6 +16,7 @@
 #include "model/make_spec.h"
 #include "model/ranks/rank_follower.h"
 #include "model/ranks/rank_leader.h"
+#include "model/ranks/transformer_part.h"
 #include "model/testing/scripted_rank.h"
 #include "runtime/rank_meeting.h"
 
@@ -63,7 +64,8 @@ class Follower {
   void follow(Messages commands) {
     std::erase_if(commands, [](const auto& command) { return command.size() > kMaxBytes; });
     group_->say(std::move(commands));
-    or_say_why([&] { model::RankFollower(*group_, *backend_, *model_).run(); });
+    model::TransformerPart part(*model_, *backend_);
+    or_say_why([&] { model::RankFollower(*group_, part).run(); });
   }
 
  private:

@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
-#include <limits>
 #include <numeric>
 #include <utility>
 
-#include "base/checksum.h"
 #include "base/log.h"
 #include "model/ranks/command_check.h"
 #include "model/ranks/rank_answers.h"
@@ -40,38 +38,44 @@ class AnswersRows final : public LogitsConsumer {
 
 }  // namespace
 
-void RankFollower::run() {
-  while (!ended_) {
-    const std::vector<std::byte> bytes = communicator_.receive(kAnyTime).or_throw();
-    RankCommand command;
-    ByteReader reader(bytes);
-    reader(command);
-    if (!reader.ok() || reader.left() > 0) refuse_command("its bytes end early or late");
-    command_key_ = checksum(bytes);
-    std::visit([this](auto& of_kind) { follow(of_kind); }, command);
-  }
+bool RankFollower::follow_one() {
+  const std::vector<std::byte> bytes = communicator_.receive(kAnyTime).or_throw();
+  RankCommand command;
+  ByteReader reader(bytes);
+  reader(command);
+  if (!reader.ok() || reader.left() > 0) refuse_command("its bytes end early or late");
+  commands_key_ = next_commands_key(commands_key_, bytes);
+  std::visit([this](auto& of_kind) { follow(of_kind); }, command);
+  return !ended_;
 }
 
 template <typename Answer>
 void RankFollower::answer(Answer answer) {
   ByteWriter bytes;
   bytes(answer);
-  communicator_.answer(bytes.take(), kAnyTime).or_throw();
+  send(bytes.take());
 }
 
-RankFollower::Store& RankFollower::store_of(std::uint32_t number) {
-  const auto at = stores_.find(number);
-  if (at == stores_.end() || at->second.store == nullptr) refuse_command(fmt::format("there is no store {}", number));
-  return at->second;
+void RankFollower::send(std::vector<std::byte> message) {
+  append_number(message, commands_key_);
+  communicator_.answer(message, kAnyTime).or_throw();
 }
 
-kv::KvStore& RankFollower::pages_of(const RankPage& page) {
-  kv::KvStore& store = *store_of(page.store).store;
-  kv::KvStore* pages = page.windowed ? store.windowed() : &store;
-  if (pages == nullptr || page.page < 0 || page.page >= pages->pages()) {
+RankPages& RankFollower::pages_of(std::uint32_t store) {
+  const auto at = stores_.find(store);
+  if (at == stores_.end() || at->second == nullptr) refuse_command(fmt::format("there is no store {}", store));
+  return *at->second;
+}
+
+RankFollower::OfPage RankFollower::check_page(const RankPage& page) {
+  RankPages& store = pages_of(page.store);
+  kv::PageDevice* device = page.windowed ? store.device().windowed() : &store.device();
+  const StepLimits limits = store.limits();
+  const std::int64_t pages = page.windowed ? limits.window_pages : limits.pages;
+  if (device == nullptr || page.page < 0 || page.page >= pages) {
     refuse_command(fmt::format("there is no page {}", page.page));
   }
-  return *pages;
+  return {*device, pages};
 }
 
 void RankFollower::follow(RankStep& step) {
@@ -80,18 +84,10 @@ void RankFollower::follow(RankStep& step) {
   AnswersRows answers(communicator_);
   const bool has_results = communicator_.stage() > 0 && communicator_.stage() + 1 == communicator_.stages();
   LogitsConsumer& sink = has_results && communicator_.place() == 0 ? static_cast<LogitsConsumer&>(answers) : nobody;
-  const Store& of_step = store_of(step.store);
-  const kv::KvStore& store = *of_step.store;
-  const ModelSpec& spec = model_.spec();
-  check_command(step, {.vocabulary = spec.vocab_size,
-                       .positions = spec.positions == PositionKind::kNone ? std::numeric_limits<std::int32_t>::max()
-                                                                          : spec.context_length,
-                       .layers = std::ssize(spec.layers),
-                       .stages = communicator_.stages(),
-                       .block_tokens = store.block_tokens(),
-                       .pages = store.pages(),
-                       .window_pages = store.windowed() == nullptr ? 0 : store.windowed()->pages(),
-                       .window = of_step.window});
+  RankPages& pages = pages_of(step.store);
+  StepLimits limits = pages.limits();
+  limits.stages = communicator_.stages();
+  check_command(step, limits);
   BatchInput input{.tokens = std::move(step.tokens),
                    .sequences = {},
                    .window_pages = {},
@@ -102,7 +98,8 @@ void RankFollower::follow(RankStep& step) {
                    .hidden_rows = std::move(step.hidden_rows),
                    .layers = std::move(step.layers),
                    .sink = &sink,
-                   .state_layers = std::move(step.state_layers)};
+                   .state_layers = std::move(step.state_layers),
+                   .number = step.number};
   std::span<const std::int32_t> left = step.pages;
   const auto take = [&](std::int64_t n) {
     const auto taken = left.first(static_cast<std::size_t>(n));
@@ -119,10 +116,9 @@ void RankFollower::follow(RankStep& step) {
     if (adapter == nullptr) refuse_command(fmt::format("there is no adapter {}", rows.adapter));
     input.adapters.push_back({rows.first_row, rows.n_rows, adapter, rows.scale});
   }
-  model_.forward(input, store);
+  pages.compute(input);
   RankReport report = model_.report(step.checks_residual);
   report.step = step.number;
-  report.command_key = command_key_;
   report.time = timer.time();
   answer(std::move(report));
 }
@@ -130,54 +126,45 @@ void RankFollower::follow(RankStep& step) {
 void RankFollower::follow(const RankStore& command) {
   if (stores_.contains(command.store)) refuse_command(fmt::format("there is a store {} already", command.store));
   check_command(command, stores_.size());
-  Store& made = stores_[command.store];
-  made.encoding = command.encoding;
-  made.layout = command.layout;
-  backend::KvFormat format{.encoding = made.encoding, .block_tokens = command.block_tokens, .layout = made.layout};
-  auto exceptions = std::make_shared<std::vector<backend::KvException>>();
-  for (const RankStore::Exception& exception : command.exceptions) made.exceptions.push_back(exception.encoding);
-  for (std::size_t i = 0; i < command.exceptions.size(); ++i) {
-    exceptions->push_back({command.exceptions[i].first, command.exceptions[i].last, made.exceptions[i]});
-  }
-  if (!exceptions->empty()) format.exceptions = std::move(exceptions);
-  const kv::KvGroups groups = model_.kv_groups(format);
-  made.window = groups.window();
-  auto store = kv::KvStore::create(backend_, groups, command.pages, command.window_pages);
+  auto& kept = stores_[command.store];
+  auto made = model_.make_pages(command);
   RankStoreMade answered;
-  if (store) {
-    made.store = std::make_unique<kv::KvStore>(*std::move(store));
-    answered = {true, made.store->page_bytes(), made.store->windowed() ? made.store->windowed()->page_bytes() : 0};
+  if (made) {
+    kept = std::move(*made);
+    const kv::PageDevice* windowed = kept->device().windowed();
+    answered = {true, kept->device().page_bytes(), windowed == nullptr ? 0 : windowed->page_bytes()};
   } else {
-    log::warn("rank {}: {}", communicator_.rank(), store.error().message);
+    log::warn("rank {}: {}", communicator_.rank(), made.error().message);
   }
   answer(answered);
 }
 
 void RankFollower::follow(const RankPageCopy& copy) {
-  kv::KvStore& store = pages_of(copy.from);
-  if (copy.to < 0 || copy.to >= store.pages()) refuse_command(fmt::format("there is no page {}", copy.to));
-  store.copy(copy.from.page, copy.to);
+  const auto [device, pages] = check_page(copy.from);
+  if (copy.to < 0 || copy.to >= pages) refuse_command(fmt::format("there is no page {}", copy.to));
+  device.copy(copy.from.page, copy.to);
 }
 
 void RankFollower::follow(const RankPageRead& read) {
-  const kv::KvStore& store = pages_of(read.page);
-  std::vector<std::byte> own(store.page_bytes());
-  store.read(read.page.page, own);
-  communicator_.answer(own, kAnyTime).or_throw();
+  const kv::PageDevice& device = check_page(read.page).device;
+  std::vector<std::byte> own(device.page_bytes());
+  device.read(read.page.page, own);
+  send(std::move(own));
 }
 
 void RankFollower::follow(const RankPageWrite& write) {
-  kv::KvStore& store = pages_of(write.page);
+  kv::PageDevice& device = check_page(write.page).device;
+  const std::size_t bytes = device.page_bytes();
   const auto rank = static_cast<std::size_t>(communicator_.rank());
-  if (write.sizes.size() <= rank || write.sizes[rank] != store.page_bytes()) {
-    refuse_command(fmt::format("a page of another size: must have {} bytes", store.page_bytes()));
+  if (write.sizes.size() <= rank || write.sizes[rank] != bytes) {
+    refuse_command(fmt::format("a page of another size: must have {} bytes", bytes));
   }
   const std::size_t before =  // whatever it adds up to
       std::accumulate(write.sizes.begin() + 1, write.sizes.begin() + communicator_.rank(), std::size_t{0});
-  if (write.bytes.size() < before || write.bytes.size() - before < store.page_bytes()) {
+  if (write.bytes.size() < before || write.bytes.size() - before < bytes) {
     refuse_command(fmt::format("a page is too short: {} bytes of all ranks", write.bytes.size()));
   }
-  store.write(write.page.page, std::span(write.bytes).subspan(before, store.page_bytes()));
+  device.write(write.page.page, std::span(write.bytes).subspan(before, bytes));
 }
 
 void RankFollower::follow(const RankStatistics& statistics) {

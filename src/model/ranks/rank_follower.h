@@ -5,12 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "backend/backend.h"
 #include "comm/communicator.h"
-#include "kv/kv_store.h"
 #include "model/ranks/rank_adapters.h"
 #include "model/ranks/rank_commands.h"
-#include "model/transformer.h"
+#include "model/ranks/rank_part.h"
 
 namespace millrace::model {
 
@@ -18,20 +16,22 @@ namespace millrace::model {
 class RankFollower {
  public:
   // All must outlive it. Without `read` it takes no adapters.
-  RankFollower(comm::Communicator& communicator, backend::Backend& backend, Transformer& model,
-               FollowedAdapters::Read read = {})
-      : communicator_(communicator), backend_(backend), model_(model), adapters_(std::move(read)) {}
+  RankFollower(comm::Communicator& communicator, RankPart& model, FollowedAdapters::Read read = {})
+      : communicator_(communicator), model_(model), adapters_(std::move(read)) {}
 
   // Follows until rank 0 says that it is over. Throws LoadError: kUnavailable where another rank has ended, kBadFile
   // for a command that cannot be, kResourceExhausted where memory for a step is lacking.
-  void run();
+  void run() {
+    while (follow_one()) {
+    }
+  }
+  // Does what the next command says, and waits for it. False: rank 0 has said that it is over. Throws as run().
+  bool follow_one();
 
  private:
-  struct Store {
-    std::string encoding, layout;  // that the format refers to
-    std::vector<std::string> exceptions;
-    std::unique_ptr<kv::KvStore> store;
-    std::int64_t window = 0;  // the largest of its layers; 0: none has one
+  struct OfPage {
+    kv::PageDevice& device;
+    std::int64_t pages = 0;  // that it has
   };
   void follow(RankStep& step);
   void follow(const RankStore& store);
@@ -47,14 +47,14 @@ class RankFollower {
   void follow(const RankAdapter& adapter);
   void follow(const RankAdapterEnd& adapter) { adapters_.end(adapter); }
   void follow(const RankAdapterAhead& adapter);
-  Store& store_of(std::uint32_t number);
-  kv::KvStore& pages_of(const RankPage& page);
+  void send(std::vector<std::byte> message);
+  RankPages& pages_of(std::uint32_t store);
+  OfPage check_page(const RankPage& page);
 
   comm::Communicator& communicator_;
-  backend::Backend& backend_;
-  Transformer& model_;
-  std::uint64_t command_key_ = 0;  // of the command that it follows
-  std::map<std::uint32_t, Store> stores_;
+  RankPart& model_;
+  std::uint64_t commands_key_ = 0;                              // of all commands up to the one that it follows
+  std::map<std::uint32_t, std::unique_ptr<RankPages>> stores_;  // null: its memory was too short
   FollowedAdapters adapters_;
   bool counts_rounding_ = false;
   bool ended_ = false;

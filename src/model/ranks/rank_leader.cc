@@ -7,7 +7,6 @@
 #include <limits>
 #include <utility>
 
-#include "base/checksum.h"
 #include "base/log.h"
 #include "comm/step_timeout.h"
 #include "model/weight_walk.h"
@@ -76,6 +75,7 @@ void RankLeader::send_bytes(std::span<const std::byte> bytes) {
     lose(sent.error());
     throw LoadError(sent.error());
   }
+  commands_key_ = next_commands_key(commands_key_, bytes);
 }
 
 void RankLeader::send(const RankCommand& command) { send_bytes(bytes_of(command)); }
@@ -92,11 +92,15 @@ bool RankLeader::try_send(const RankCommand& command) noexcept {
 
 std::vector<std::vector<std::byte>> RankLeader::ask(const RankCommand& command, comm::Communicator::Timeout timeout) {
   send(command);
+  const std::uint64_t key = commands_key_;
   std::vector<AnswerQueue::Ticket> tickets;
   for (int rank = 1; rank < ranks(); ++rank) tickets.push_back(answers_.expect(rank, 1));
   std::vector<std::vector<std::byte>> answers;
   try {
-    for (const AnswerQueue::Ticket& ticket : tickets) answers.push_back(answers_.next(ticket, timeout));
+    for (const AnswerQueue::Ticket& ticket : tickets) {
+      answers.push_back(answers_.next(ticket, timeout));
+      check_key(ticket.rank, answers.back(), key);
+    }
   } catch (const LoadError& failure) {
     lose(failure.error());
     throw;
@@ -131,6 +135,12 @@ void RankLeader::refuse(int rank, std::string_view what) {
   throw LoadError(*lost_);
 }
 
+void RankLeader::check_key(int rank, std::vector<std::byte>& answer, std::uint64_t expected) {
+  const auto key = take_number(answer);
+  if (!key) refuse(rank, "bytes that are no answer");
+  if (*key != expected) refuse(rank, "other commands than it was sent: one was lost or doubled on the way");
+}
+
 void RankLeader::lose(const Error& why) {
   lost_ = why;
   steps_.clear();
@@ -139,6 +149,7 @@ void RankLeader::lose(const Error& why) {
 
 void RankLeader::restore() {
   lost_.reset();
+  commands_key_ = 0;
   adapters_.clear();  // what steps still name they get again
   for (const auto& [number, store] : stores_) {
     for (const RankStoreMade& made : ask_for<RankStoreMade>(store)) {
@@ -171,7 +182,7 @@ void RankLeader::share(const Adapter& adapter) {
       });
 }
 
-void RankLeader::step(const BatchInput& input, std::uint32_t store, std::span<const int> state_ranks) {
+std::uint64_t RankLeader::step(const BatchInput& input, std::uint32_t store, std::span<const int> state_ranks) {
   const RankTimer since_begin = timer();
   adapters_.send_news([this](const RankCommand& command) { send(command); });
   for (const AdapterRange& range : input.adapters) share(*range.adapter);
@@ -206,8 +217,8 @@ void RankLeader::step(const BatchInput& input, std::uint32_t store, std::span<co
                 .checks_residual = step.checks_residual,
                 .timeout = (1 + communicator_->stages()) * comm::step_timeout(std::ssize(step.tokens))};
   const std::vector<std::byte> bytes = bytes_of(std::move(step));
-  launched.command_key = checksum(bytes);
   send_bytes(bytes);
+  launched.commands_key = commands_key_;
   const auto blocks = [](const std::vector<std::int64_t>& rows) {
     return (std::ssize(rows) + kSinkRows - 1) / kSinkRows;
   };
@@ -218,6 +229,7 @@ void RankLeader::step(const BatchInput& input, std::uint32_t store, std::span<co
     launched.reports.push_back(answers_.expect(rank, rows + 1));
   }
   steps_.push_back(std::move(launched));
+  return steps_.back().number;
 }
 
 std::vector<std::byte> RankLeader::next_rows(std::size_t index, int rank) {
@@ -239,12 +251,13 @@ RankReport RankLeader::finish_step(std::size_t index, const RankTimer& timer) {
   RankReport sum;
   sum.weight_rounds = std::numeric_limits<std::int64_t>::max();
   for (const AnswerQueue::Ticket& ticket : step.reports) {
-    const std::vector<std::byte> bytes = answers_.next(ticket, step.timeout);
+    std::vector<std::byte> bytes = answers_.next(ticket, step.timeout);
+    check_key(ticket.rank, bytes, step.commands_key);
     RankReport report;
     ByteReader reader(bytes);
     reader(report);
     if (!reader.ok() || reader.left() > 0) refuse(ticket.rank, "bytes that are no report of a step");
-    if (report.step != step.number || report.command_key != step.command_key) {
+    if (report.step != step.number) {
       refuse(ticket.rank, fmt::format("step {}, and was told step {}", report.step, step.number));
     }
     if (!report.damage.empty()) {

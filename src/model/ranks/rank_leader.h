@@ -52,8 +52,8 @@ class RankLeader {
   // thread; sends nothing itself.
   void foresee(const std::string& path, const AdapterOptions& options) { adapters_.foresee(path, options); }
   // A step over the store of that number. `state_ranks`: which ranks have the states that its hook wants, each of one
-  // layer.
-  void step(const BatchInput& input, std::uint32_t store, std::span<const int> state_ranks = {});
+  // layer. Returns the number of the step.
+  std::uint64_t step(const BatchInput& input, std::uint32_t store, std::span<const int> state_ranks = {});
   // Whether the newest step wants the key of this rank's residual, RankReport::residual_key.
   bool checks_residual() const noexcept { return steps_.back().checks_residual; }
   // This rank has computed its part of the newest step, with that key of its residual, or 0.
@@ -83,8 +83,8 @@ class RankLeader {
  private:
   static constexpr std::chrono::seconds kTimeout{30};  // for room in the ring of commands, and for most answers
   struct Step {
-    std::uint64_t number = 0, command_key = 0;
-    RankTimer timer;  // since it began
+    std::uint64_t number = 0, commands_key = 0;  // the key of all commands up to that of the step
+    RankTimer timer;                             // since it began
     bool checks_residual = false;
     std::uint64_t residual_key = 0;  // of this rank
     RankTime own = {};               // of this rank
@@ -99,9 +99,12 @@ class RankLeader {
   template <typename Answer>
   std::vector<Answer> ask_for(const RankCommand& command, comm::Communicator::Timeout timeout = kTimeout);
   [[noreturn]] void refuse(int rank, std::string_view what);
+  // Takes the key of commands off an answer, which must be this one.
+  void check_key(int rank, std::vector<std::byte>& answer, std::uint64_t expected);
 
   std::shared_ptr<comm::Communicator> communicator_;
   AnswerQueue answers_;
+  std::uint64_t commands_key_ = 0;  // of all that the others have been sent since they were started
   std::map<std::uint32_t, RankStore> stores_;
   std::uint32_t next_store_ = 0;
   std::uint64_t next_step_ = 0;

@@ -10,8 +10,8 @@
 #include <iterator>
 #include <set>
 
-#include "base/checksum.h"
 #include "comm/forwarding_communicator.h"
+#include "model/ranks/stage_link.h"
 #include "model/testing/random_tokens.h"
 #include "model/testing/scripted_rank.h"
 #include "model/testing/shared_runner.h"
@@ -86,8 +86,8 @@ std::string file_of(char kind, const Recorded::Messages& messages) {
 }
 
 // Rank 1 of two of a model gets these commands. Why it ends; empty: rank 0 had no more to say.
-std::string follow_commands(const Recorded::Messages& commands) {
-  const auto group = std::make_shared<ScriptedRank>(1, 2);
+std::string follow_commands(const Recorded::Messages& commands,
+                            const std::shared_ptr<ScriptedRank>& group = std::make_shared<ScriptedRank>(1, 2)) {
   group->say({commands.begin(), commands.end()});
   const auto checkpoint = checkpoint::open_checkpoint(Env::system(), kSmallModel).or_throw();
   auto shards = std::make_shared<Shards>(Shards::make(make_spec(*checkpoint).or_throw(), equal_shares(2)).or_throw());
@@ -112,24 +112,34 @@ std::vector<std::byte> bytes_of_answer(Value value) {
   return bytes.take();
 }
 
+std::vector<std::byte> with_key(std::vector<std::byte> answer, std::uint64_t key) {
+  append_number(answer, key);
+  return answer;
+}
+
+const RankStore kStore{.encoding = "f32", .layout = "", .block_tokens = 4, .exceptions = {}, .pages = 2};
+
 // What rank 1 answers where rank 0 does what the fuzzer lets it do.
 Recorded::Messages right_answers() {
   const auto group = std::make_shared<ScriptedRank>(0, 2);
-  Recorded::Messages answers = {bytes_of_answer(RankStoreMade{true, 64, 0})};
+  std::uint64_t key = next_commands_key(0, bytes_of(kStore));
+  Recorded::Messages answers = {with_key(bytes_of_answer(RankStoreMade{true, 64, 0}), key)};
   group->say({answers.begin(), answers.end()});
   RankLeader leader(group);
-  const auto pages = leader.make_store(
-      {.encoding = "f32", .layout = "", .block_tokens = 4, .exceptions = {}, .pages = 2}, {.made = true, .page = 64});
+  const auto pages = leader.make_store(kStore, {.made = true, .page = 64});
   const std::vector<std::int32_t> of_sequence = {0};
   BatchInput input;
   input.tokens = {1, 2};
   input.sequences.push_back({0, 2, 0, of_sequence});
   leader.step(input, 0);
-  RankReport report{.command_key = checksum(group->said()), .experts = {}, .overflows = {}};
+  RankReport report{.experts = {}, .overflows = {}};
   report.overflows.push_back({.layer = 1, .head = 2, .position = 3, .value = 4.0f, .encoding = "f16"});
-  answers.push_back(bytes_of_answer(report));
-  answers.push_back(bytes_of_answer(RankCounts{.weights = {{"w", 5, 6}}}));
-  answers.push_back(std::vector<std::byte>(64));
+  key = next_commands_key(key, group->said());
+  answers.push_back(with_key(bytes_of_answer(report), key));
+  key = next_commands_key(key, bytes_of(RankStatistics{}));
+  answers.push_back(with_key(bytes_of_answer(RankCounts{.weights = {{"w", 5, 6}}}), key));
+  key = next_commands_key(key, bytes_of(RankPageRead{{0, false, 1}}));
+  answers.push_back(with_key(std::vector<std::byte>(64), key));
   return answers;
 }
 
@@ -206,19 +216,69 @@ TEST(RankMessages, AnswersThatCannotBeLoseTheRank) {
       return std::string(failure.what());
     }
   };
-  const RankStore store{.encoding = "f32", .layout = "", .block_tokens = 4, .exceptions = {}, .pages = 2};
-  const auto make = [&](RankLeader& leader) { return leader.make_store(store, {.made = true, .page = 64}).or_throw(); };
-  EXPECT_EQ(leader_told({bytes_of_answer(RankStoreMade{true, 64, 0})}, make), "");
-  EXPECT_EQ(leader_told({bytes_of_answer(RankStoreMade{true, ~std::uint64_t{0}, 0})}, make),
+  const auto make = [&](RankLeader& leader) {
+    return leader.make_store(kStore, {.made = true, .page = 64}).or_throw();
+  };
+  const auto read = [&](RankLeader& leader) {
+    const auto pages = make(leader);
+    std::vector<std::byte> page(pages->page_bytes(false));
+    pages->read(false, 0, page);
+  };
+  const std::uint64_t first = next_commands_key(0, bytes_of(kStore));
+  const std::uint64_t second = next_commands_key(first, bytes_of(RankPageRead{{0, false, 0}}));
+  const auto made = with_key(bytes_of_answer(RankStoreMade{true, 64, 0}), first);
+  const std::vector<std::byte> page(64), shorter(63);
+  EXPECT_EQ(leader_told({made}, make), "");
+  EXPECT_EQ(leader_told({with_key(bytes_of_answer(RankStoreMade{true, ~std::uint64_t{0}, 0}), first)}, make),
             "rank 1 answers with pages of 18446744073709551615 bytes: at most 1099511627776 are possible");
   EXPECT_EQ(leader_told({{std::byte{1}}}, make), "rank 1 answers with bytes that are no answer");
-  EXPECT_EQ(leader_told({bytes_of_answer(RankStoreMade{true, 64, 0}), std::vector<std::byte>(63)},
-                        [&](RankLeader& leader) {
-                          const auto pages = make(leader);
-                          std::vector<std::byte> page(pages->page_bytes(false));
-                          pages->read(false, 0, page);
-                        }),
-            "lost");
+  EXPECT_EQ(leader_told({with_key({std::byte{1}}, first)}, make), "rank 1 answers with bytes that are no answer");
+  EXPECT_EQ(leader_told({made, with_key(page, second)}, read), "");
+  EXPECT_EQ(leader_told({made, with_key(shorter, second)}, read), "lost");
+  EXPECT_EQ(leader_told({made, with_key(page, first)}, read), "lost") << "an answer to an earlier command";
+  EXPECT_EQ(leader_told({with_key(bytes_of_answer(RankStoreMade{true, 64, 0}), second)}, make),
+            "rank 1 answers with other commands than it was sent: one was lost or doubled on the way");
+}
+
+// What a rank answers says which commands it has followed, in which order: one that was lost or doubled shows.
+TEST(RankMessages, AnswersNameAllCommandsBefore) {
+  const RankStore store{.store = 3, .encoding = "f32", .layout = "", .block_tokens = 32, .exceptions = {}, .pages = 3};
+  const RankCommand first = RankPageCopy{{3, false, 0}, 1}, second = RankPageCopy{{3, false, 1}, 2};
+  const RankCommand read = RankPageRead{{3, false, 2}};
+  const auto key_after = [&](const std::vector<RankCommand>& commands) {
+    const auto group = std::make_shared<ScriptedRank>(1, 2);
+    Recorded::Messages bytes = {bytes_of(store)};
+    for (const RankCommand& command : commands) bytes.push_back(bytes_of(command));
+    EXPECT_EQ(follow_commands(bytes, group), "");
+    auto said = group->said();
+    return take_number(said);
+  };
+  const auto right = key_after({first, second, read});
+  ASSERT_TRUE(right);
+  EXPECT_EQ(key_after({first, second, read}), right);
+  EXPECT_NE(key_after({second, first, read}), right);
+  EXPECT_NE(key_after({first, read}), right);
+  EXPECT_NE(key_after({first, first, second, read}), right);
+}
+
+TEST(RankMessages, RowsOfAnotherStepAreRefused) {
+  const std::vector<std::byte> rows(8, std::byte{5});
+  ScriptedRank sending(0, 2);
+  pass_rows(sending, rows, 7, 1);
+  const auto told = [&](std::size_t bytes, std::uint64_t step) {
+    ScriptedRank group(1, 2);
+    group.say({sending.said()});
+    try {
+      EXPECT_EQ(take_rows(group, bytes, step), rows);
+      return std::string();
+    } catch (const LoadError& failure) {
+      EXPECT_EQ(failure.error().code, ErrorCode::kUnavailable);
+      return std::string(failure.what());
+    }
+  };
+  EXPECT_EQ(told(8, 7), "");
+  EXPECT_EQ(told(8, 6), "the stage before this one passes on rows of step 7, not of 6");
+  EXPECT_EQ(told(12, 7), "the stage before this one passes on 8 bytes instead of 12");
 }
 
 }  // namespace

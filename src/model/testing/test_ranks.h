@@ -17,6 +17,7 @@
 #include "model/make_spec.h"
 #include "model/ranks/rank_follower.h"
 #include "model/ranks/rank_leader.h"
+#include "model/ranks/transformer_part.h"
 
 namespace millrace::model {
 
@@ -37,7 +38,8 @@ inline void follow_rank(const std::string& path, const std::shared_ptr<comm::Com
   Transformer model(*checkpoint, change(make_spec(*checkpoint).or_throw()), *backend, options);
   if (prepare) prepare(model);
   const AdapterLoader loader(*checkpoint, model, *backend);
-  RankFollower(*group, *backend, model, [&](const std::string& adapter, const AdapterOptions& as) {
+  TransformerPart part(model, *backend);
+  RankFollower(*group, part, [&](const std::string& adapter, const AdapterOptions& as) {
     return read ? read(loader, model, *backend, adapter, as) : loader.load(Env::system(), adapter, as);
   }).run();
 }
