@@ -141,10 +141,14 @@ Result<void> replay(const AnswerSnapshot& answer, const OutputWriter& writer, Ac
   return {};
 }
 
-// The contents of the pages of so many tokens, wherever they are.
-kv::PageContents pages_of(const kv::PagedCache& cache, const kv::BlockTable& blocks,
-                          const std::optional<kv::SwapTicket>& swapped, std::int64_t tokens) {
-  return swapped ? cache.export_pages(*swapped, tokens) : cache.export_pages(blocks, tokens);
+// The contents of the pages of so many tokens, wherever they are. Those that a device has lost are to be computed
+// again: then `tokens` becomes 0.
+kv::PageContents take_pages(const kv::PagedCache& cache, const kv::BlockTable& blocks,
+                            const std::optional<kv::SwapTicket>& swapped, std::int64_t& tokens) {
+  if (swapped) return cache.export_pages(*swapped, tokens);
+  if (auto pages = cache.export_pages(blocks, tokens)) return *std::move(pages);
+  tokens = 0;
+  return {};
 }
 
 void restore_times(const AnswerSnapshot& answer, Clock::duration shift, ActiveSequence& sequence) {
@@ -169,11 +173,12 @@ void restore_times(const AnswerSnapshot& answer, Clock::duration shift, ActiveSe
 AnswerSnapshot SequenceTransfer::snapshot_of(ActiveSequence& sequence) {
   accounting_.settle(sequence, state_.env.now());
   const auto answer = std::span(sequence.tokens).subspan(static_cast<std::size_t>(sequence.prompt_tokens));
-  const std::int64_t computed = sequence.is_beam ? 0 : sequence.computed;  // beams share theirs, and compute them again
+  std::int64_t computed = sequence.is_beam ? 0 : sequence.computed;  // beams share theirs, and compute them again
+  kv::PageContents pages = take_pages(state_.cache, sequence.blocks, sequence.swapped, computed);
   AnswerSnapshot out{.choice = sequence.choice,
                      .tokens = {answer.begin(), answer.end()},
                      .computed = computed,
-                     .pages = pages_of(state_.cache, sequence.blocks, sequence.swapped, computed),
+                     .pages = std::move(pages),
                      .mirostat_mu = sequence.pipeline.mirostat_mu(),
                      .max_total = sequence.max_total,
                      .predicted_output = sequence.predicted_output,
@@ -328,11 +333,13 @@ Result<SessionSnapshot> SequenceTransfer::export_session(SessionId id) {
   auto found = state_.sessions.idle(id);
   if (!found) return found.error();
   Sessions::Session& session = **found;
+  std::int64_t computed = session.computed;
+  kv::PageContents pages = take_pages(state_.cache, session.blocks, session.swapped, computed);
   SessionSnapshot out{.origin = state_.origin(),
                       .companion = state_.cache.companion(),
                       .tokens = session.tokens,
-                      .computed = session.computed,
-                      .pages = pages_of(state_.cache, session.blocks, session.swapped, session.computed),
+                      .computed = computed,
+                      .pages = std::move(pages),
                       .scope = session.scope};
   state_.sessions.close(id);
   return out;

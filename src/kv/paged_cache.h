@@ -124,8 +124,9 @@ class PagedCache {
   bool swap_in(SwapTicket& ticket, BlockTable& table);
 
   // The contents of the pages of so many tokens: of a table, or of what was swapped out. Import is swap_in() of a
-  // SwapTicket made of them. Changes nothing; reads page_bytes() and the companion of each page from the device.
-  PageContents export_pages(const BlockTable& table, std::int64_t tokens) const;
+  // SwapTicket made of them. Changes nothing; reads page_bytes() and the companion of each page from the device. Nothing
+  // where that has lost its pages (PageDevice::intact()).
+  std::optional<PageContents> export_pages(const BlockTable& table, std::int64_t tokens) const;
   PageContents export_pages(const SwapTicket& ticket, std::int64_t tokens) const;
   std::size_t page_bytes() const noexcept { return device_.page_bytes(); }
   // Bytes of a window page; 0 where no layer has a window.

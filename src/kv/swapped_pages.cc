@@ -43,7 +43,7 @@ bool PagedCache::swap_in(SwapTicket& ticket, BlockTable& table) {
   return true;
 }
 
-PageContents PagedCache::export_pages(const BlockTable& table, std::int64_t tokens) const {
+std::optional<PageContents> PagedCache::export_pages(const BlockTable& table, std::int64_t tokens) const {
   const std::size_t bytes = page_bytes(), companion = device_.companion().page_bytes, window = window_page_bytes();
   const auto pages = table.blocks().first(pages_for(tokens));
   PageContents out{.pages = std::vector<std::byte>(pages.size() * bytes),
@@ -55,13 +55,13 @@ PageContents PagedCache::export_pages(const BlockTable& table, std::int64_t toke
     if (companion == 0) continue;
     device_.read_companion(pages[i], std::span(out.companions).subspan(i * companion, companion));
   }
-  if (!window_) return out;
   const auto window_pages = needed_window(window_.get(), table, pages.size(), tokens);
   out.n_window = std::ssize(window_pages);
   out.window.resize(window_pages.size() * window);
   for (std::size_t i = 0; i < window_pages.size(); ++i) {
     window_device_->read(window_pages[i], std::span(out.window).subspan(i * window, window));
   }
+  if (!device_.intact()) return std::nullopt;
   return out;
 }
 

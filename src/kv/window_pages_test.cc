@@ -140,7 +140,7 @@ TEST_F(WindowPagesTest, SwapSpaceHoldsNoMoreThanIsNeeded) {
 
 TEST_F(WindowPagesTest, ATicketGoesBackWithinItsWindowOnly) {
   BlockTable table = serve(count(0, 80));
-  const PageContents contents = cache.export_pages(table, 80);
+  const PageContents contents = cache.export_pages(table, 80).value();
   EXPECT_EQ(contents.n_window, 2);
   EXPECT_TRUE(check_contents(cache, contents, 80));
   SwapTicket near(contents), far(contents);

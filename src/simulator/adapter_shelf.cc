@@ -123,13 +123,17 @@ Result<model::AdapterContent> AdapterShelf::content_of(const std::string& path) 
     damaged_ = true;
     return make_error(ErrorCode::kInvalidArgument, "r", "{} cannot be read", path);
   }
+  auto adapter = read_for_rank(path);
+  made_.push_back(adapter);
+  return model::AdapterContent{std::move(adapter)};
+}
+
+std::shared_ptr<const model::Adapter> AdapterShelf::read_for_rank(const std::string& path) const {
   std::vector<std::unique_ptr<backend::LowRank>> weights;
   weights.push_back(std::make_unique<backend::HeldLowRank>(backend::LowRankSource{},
                                                            1 + static_cast<std::size_t>(path[0] - 'a') % 3));
-  const std::string& key = files_.at(path);
-  auto adapter = std::make_shared<const model::Adapter>(key, model::AdapterSummary{}, std::move(weights));
-  made_.push_back(adapter);
-  return model::AdapterContent{std::move(adapter)};
+  return std::make_shared<const model::Adapter>(files_.at(path), model::AdapterSummary{}, std::move(weights),
+                                                model::AdapterOrigin{.path = path});
 }
 
 void AdapterShelf::read_until(TimePoint now) {

@@ -36,6 +36,8 @@ class AdapterShelf {
   void calm() noexcept { calm_ = true; }  // no more of them
   // Reads files as far as the time has come.
   void read() { read_until(env_.time); }
+  // What a rank behind rank 0 finds at a path now. Throws LoadError.
+  std::shared_ptr<const model::Adapter> read_for_rank(const std::string& path) const;
   // When the file that is read now has been; nothing: none is.
   std::optional<TimePoint> next_event() const;
   // Whether one who waits may have to: something is read, or requests use adapters.

@@ -66,7 +66,25 @@ constexpr std::array<std::string_view, kEvents> kNames = {"answered",
                                                           "adapter_evicted",
                                                           "adapter_awaited",
                                                           "adapter_refused",
-                                                          "adapter_answered"};
+                                                          "adapter_answered",
+                                                          "rank_died",
+                                                          "ranks_restored",
+                                                          "ranks_lost_in_flight",
+                                                          "command_lost",
+                                                          "command_doubled",
+                                                          "command_damaged",
+                                                          "command_overtaken",
+                                                          "command_late",
+                                                          "answer_lost",
+                                                          "answer_doubled",
+                                                          "rows_lost",
+                                                          "rows_doubled",
+                                                          "rank_page_copied",
+                                                          "rank_page_read",
+                                                          "rank_page_written",
+                                                          "ranks_agreed",
+                                                          "ranks_counted",
+                                                          "ranks_given_up"};
 
 }  // namespace
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "base/check.h"
@@ -58,6 +59,7 @@ void FakeExecutor::launch(engine::StepInput input) {
 // Where ranks are gone, so are the steps in flight.
 Error FakeExecutor::fail(const Error& why) {
   for (const auto& launched : launched_) launched->failure = why;
+  ++losses_;
   return why;
 }
 
@@ -67,6 +69,7 @@ Result<void> FakeExecutor::recover() {
     ranks_->recover();
     return {};
   } catch (const LoadError& failure) {
+    losses_ = std::numeric_limits<int>::max();
     return failure.error();
   }
 }
@@ -203,6 +206,7 @@ Result<engine::StepResult> FakeExecutor::wait() {
   } catch (const LoadError& failure) {
     return fail_step(fail(failure.error()));
   }
+  losses_ = 0;
   gather(input, results, launched->batch.scored_rows);
   if (auto ran = on_step_(input, logits_); !ran) {
     for (std::size_t s = 0; s < input.sequences.size(); ++s) spoil(input, s, 0);

@@ -66,6 +66,8 @@ class FakeExecutor final : public engine::Executor {
   Result<engine::StepResult> wait() override;
   Result<void> recover() override;
   FakeRanks* ranks() noexcept { return ranks_.get(); }  // null: there is one
+  // Steps that ranks have failed, since one has been computed. A device that cannot be recovered counts as many.
+  int losses() const noexcept { return losses_; }
 
  private:
   struct Launched {
@@ -92,6 +94,7 @@ class FakeExecutor final : public engine::Executor {
   std::shared_ptr<model::AdapterStore> adapters_;
   std::deque<std::unique_ptr<Launched>> launched_;
   engine::FedTokens fed_;
+  int losses_ = 0;
   std::vector<float> logits_;         // of logit_rows, then of sampled_rows
   std::vector<std::int32_t> writer_;  // by page; scratch
 };

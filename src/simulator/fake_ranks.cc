@@ -33,7 +33,7 @@ struct FakeRanks::Follower {
   Follower(const Config& config, const FakeHeads& heads, RankNetwork& network, int number)
       : end(network.communicator(number)),
         part(config.model, heads, *end,
-             [this, &network, number](std::uint64_t step) { histories[step] = network.history(number); }),
+             [this, &network, number](std::uint64_t step) { histories.try_emplace(step, network.history(number));  // of one that is doubled the first }),
         follower(*end, part, config.read) {}
   std::unique_ptr<comm::Communicator> end;
   FakePart part;
@@ -54,7 +54,14 @@ FakeRanks::FakeRanks(Config config)
   start_followers();
 }
 
-FakeRanks::~FakeRanks() = default;
+FakeRanks::~FakeRanks() {
+  const auto sent = [&](const model::RankCommand& kind) {
+    return network_.sent(static_cast<std::uint8_t>(kind.index()));
+  };
+  config_.coverage->count(Event::kRankPageCopied, sent(model::RankPageCopy{}));
+  config_.coverage->count(Event::kRankPageRead, sent(model::RankPageRead{}));
+  config_.coverage->count(Event::kRankPageWritten, sent(model::RankPageWrite{}));
+}
 
 void FakeRanks::start_followers() {
   followers_.clear();
@@ -116,6 +123,7 @@ void FakeRanks::or_lose(const Work& work) {
     work();
   } catch (const LoadError& failure) {
     if (failure.error().code == ErrorCode::kUnavailable) {
+      if (!steps_.empty()) config_.coverage->count(Event::kRanksLostInFlight);
       steps_.clear();
       leader_->lose(failure.error());
     }
@@ -167,6 +175,7 @@ FakeResults FakeRanks::finish(const model::BatchInput& input) {
     results = take_results(input, step);
     leader_->finish_step(0, leader_->timer());
     check_histories(step);
+    config_.coverage->count(Event::kRanksAgreed);
     if (counted_rows_ >= 0 && step.number >= kStepsWithStatistics && steps_.empty()) end_statistics();
   });
   return results;
@@ -185,6 +194,7 @@ void FakeRanks::end_statistics() {
   if (all.size() != 1 || all[0].outputs != outputs || all[0].moved != moved) {
     config_.verdict->fail("T1", 0, "the ranks have counted {} outputs of {}", all[0].outputs, outputs);
   }
+  config_.coverage->count(Event::kRanksCounted);
   leader_->set_int8x2(kInt8x2);
   config_.model.int8x2 = kInt8x2;
 }

@@ -27,6 +27,28 @@ Result<void> FaultPlan::on_step(const engine::StepInput& input, std::span<float>
   return {};
 }
 
+bool FaultPlan::happens(RankFault fault, Of of) {
+  const RankFaultRates& rates = scenario_.faults.ranks;
+  const auto decide = [&](int one_in, Event event) {
+    if (calm_ || one_in == 0 || !of_ranks_.one_in(one_in)) return false;
+    coverage_.count(event);
+    return true;
+  };
+  const auto which = [&](Event command, Event answer, Event rows) {
+    return of == Of::kCommand ? command : of == Of::kAnswer ? answer : rows;
+  };
+  switch (fault) {
+    case RankFault::kLost: return decide(rates.lost, which(Event::kCommandLost, Event::kAnswerLost, Event::kRowsLost));
+    case RankFault::kDoubled:
+      return decide(rates.doubled, which(Event::kCommandDoubled, Event::kAnswerDoubled, Event::kRowsDoubled));
+    case RankFault::kDamaged: return decide(rates.damaged, Event::kCommandDamaged);
+    case RankFault::kOvertaken: return decide(rates.overtaken, Event::kCommandOvertaken);
+    case RankFault::kLate: return decide(rates.late, Event::kCommandLate);
+    case RankFault::kDied: return decide(rates.died, Event::kRankDied);
+  }
+  return false;
+}
+
 bool FaultPlan::host_memory_short() {
   if (!happens(scenario_.faults.host_memory)) return false;
   coverage_.count(Event::kHostMemoryShort);

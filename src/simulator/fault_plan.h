@@ -9,21 +9,28 @@
 #include "engine/step_input.h"
 #include "simulator/coverage.h"
 #include "simulator/random.h"
+#include "simulator/rank_network.h"
 #include "simulator/scenario.h"
 
 namespace millrace::simulator {
 
 // Decides from the seed which faults happen and when; none after calm(). Scenario, env and coverage must outlive it.
-class FaultPlan {
+class FaultPlan final : public RankFaults {
  public:
   enum class Restart { kNone, kOrderly, kCrash };
 
   FaultPlan(const Scenario& scenario, MemoryEnv& env, Coverage& coverage)
-      : scenario_(scenario), env_(env), coverage_(coverage), random_(rng::mix(scenario.seed ^ 0xfa017)) {}
+      : scenario_(scenario),
+        env_(env),
+        coverage_(coverage),
+        random_(rng::mix(scenario.seed ^ 0xfa017)),
+        of_ranks_(rng::mix(scenario.seed ^ 0x4a4f)) {}
 
   // For FakeExecutor::OnStep: advances the clock by the time of the step. May return a failure (kInternal), or fill a
   // row of `logits` with NaN.
   Result<void> on_step(const engine::StepInput& input, std::span<float> logits);
+  bool happens(RankFault fault, Of of) override;
+  std::int64_t pick(std::int64_t low, std::int64_t high) override { return of_ranks_.in(low, high); }
   // Whether this allocation of host memory for swapped pages fails.
   bool host_memory_short();
   // Faults between two steps: may make the clock jump and the disk fail. Returns whether and how the process ends.
@@ -45,7 +52,7 @@ class FaultPlan {
   const Scenario& scenario_;
   MemoryEnv& env_;
   Coverage& coverage_;
-  Random random_;
+  Random random_, of_ranks_;
   bool calm_ = false, failures_ = false;
   Clock::duration jumped_{};
 };

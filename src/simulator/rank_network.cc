@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/checksum.h"
+#include "base/counter_rng.h"
 
 namespace millrace::simulator {
 namespace {
@@ -113,6 +114,7 @@ Result<void> RankNetwork::send(std::span<const std::byte> command) {
   if (const auto dead = death(0); dead && faults_.pick(0, 1) == 0) return *dead;
   const std::uint64_t key = checksum(command);
   ranks_[0].history = rng::mix(ranks_[0].history ^ key);
+  ++sent_[static_cast<std::size_t>(command[0])];
   for (int rank = 1; rank < ranks(); ++rank) deliver(of(rank), command);
   return {};
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -56,6 +57,8 @@ class RankNetwork {
   bool all_live() const noexcept;
   // Whether a message was tampered with since the last restart().
   bool tampered() const noexcept { return tampered_; }
+  // Commands sent that begin with that byte.
+  std::int64_t sent(std::uint8_t kind) const noexcept { return sent_[kind]; }
   bool idle(int rank) const noexcept { return of(rank).commands.empty(); }
   // What identifies all commands sent, or all that a rank has got, in their order.
   std::uint64_t history(int rank) const noexcept { return of(rank).history; }
@@ -95,6 +98,7 @@ class RankNetwork {
   std::vector<std::vector<std::byte>> memory_;  // by stage
   TimePoint deadline_ = TimePoint::max();       // of what rank 0 waits for now
   bool tampered_ = false;
+  std::array<std::int64_t, 256> sent_{};  // by first byte
 };
 
 }  // namespace millrace::simulator

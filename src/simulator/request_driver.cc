@@ -140,11 +140,13 @@ void RequestDriver::look_after() {
   }
 }
 
-void RequestDriver::deliver(const std::vector<engine::Output>& outputs, bool faulty, std::vector<Asked>& ended) {
+void RequestDriver::deliver(const std::vector<engine::Output>& outputs, bool faulty, bool ranks_lost,
+                            std::vector<Asked>& ended) {
   for (const engine::Output& output : outputs) {
     auto asked = book_.take(output, {.caching = scenario_.engine.prefix_caching,
                                      .rejects_late = scenario_.rejects_late(),
                                      .faulty = faulty,
+                                     .ranks_lost = ranks_lost,
                                      .adapters = adapters_});
     if (verdict_.failed()) return;
     if (!asked) continue;

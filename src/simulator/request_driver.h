@@ -70,7 +70,7 @@ class RequestDriver {
 
   // Checks the outputs of a step and passes them on; appends requests that ended to `ended`. `faulty`: a fault has
   // happened, so requests may end with an error.
-  void deliver(const std::vector<engine::Output>& outputs, bool faulty, std::vector<Asked>& ended);
+  void deliver(const std::vector<engine::Output>& outputs, bool faulty, bool ranks_lost, std::vector<Asked>& ended);
   // Call before each step: notes deadlines that have passed, and pauses or cancels requests of slow readers.
   void look_after();
 

@@ -59,6 +59,25 @@ void add_window(Scenario& s) {
   s.engine.swap_bytes *= 2;
 }
 
+// Some share the model among two to four ranks: as stages where steps are a pipeline. Drawn apart, as windows are.
+void add_ranks(Scenario& s) {
+  Random random(rng::mix(s.seed ^ 0x4a4c));
+  FakeExecutor::Config& executor = s.executor;
+  const bool pipeline = executor.depth > 1 && !executor.feeds;
+  if (!random.chance(60) || (pipeline && executor.depth > 4)) return;
+  RankShape& ranks = executor.ranks;
+  ranks.stages = pipeline ? executor.depth : 1;
+  ranks.tensor = static_cast<int>(!pipeline ? random.in(2, 4) : ranks.stages == 2 ? random.in(1, 2) : 1);
+  for (int i = 0; i < ranks.tensor; ++i) ranks.shares.push_back(random.chance(50) ? 1.0 : 0.2 + random.unit());
+  s.disk_tier_config.origin.page_bytes *= slot_bytes(ranks);
+  s.disk_tier_config.origin.page_bytes /= sizeof(Stamp);
+  if (random.chance(30)) return;
+  RankFaultRates& faults = s.faults.ranks;
+  const auto rate = [&](int percent) { return random.chance(percent) ? static_cast<int>(random.in(50, 1500)) : 0; };
+  faults = {.lost = rate(30), .doubled = rate(30), .damaged = rate(20), .overtaken = rate(20), .late = rate(30)};
+  faults.died = random.chance(60) ? static_cast<int>(random.in(100, 3000)) : 0;
+}
+
 // Some have adapters, but for those whose requests move: an engine has the adapters of its own process. Drawn apart, as
 // windows are.
 void add_adapters(Scenario& s) {
@@ -96,7 +115,7 @@ Scenario make_scenario(std::uint64_t seed) {
   s.engine.policy =
       policies[static_cast<std::size_t>(random.in(0, static_cast<std::int64_t>(policies.size()) - 1))].name;
   s.engine.prefix_caching = random.chance(80);
-  const auto page_bytes = static_cast<std::size_t>(s.executor.block_tokens) * sizeof(FakeDevice::Stamp);
+  const auto page_bytes = static_cast<std::size_t>(s.executor.block_tokens) * sizeof(Stamp);
   if (random.chance(50)) s.engine.swap_bytes = page_bytes * static_cast<std::size_t>(random.in(1, s.executor.pages));
   s.engine.preemption = static_cast<engine::Preemption>(random.in(0, 2));
   s.engine.session_share = random.chance(50) ? 1.0 : random.unit();
@@ -126,6 +145,7 @@ Scenario make_scenario(std::uint64_t seed) {
     s.moves = static_cast<int>(random.in(1, 12));
   }
   add_window(s);
+  add_ranks(s);
   if (random.chance(30)) s.machine.reads = {.experts = random.unit(), .left_out = random.unit()};
   s.engine.step_cost.reads = s.machine.reads;
   add_adapters(s);
@@ -144,12 +164,13 @@ std::string Scenario::text() const {
       "bytes, "
       "preemption "
       "{}, archive {}, {} drafted tokens in {} chains, {} requests, {} engines, a move in {} rounds, "
-      "window {} in {} pages, {} adapters, at most {} or {} bytes",
+      "window {} in {} pages, {} adapters, at most {} or {} bytes, {} ranks in each of {} stages",
       engine.policy, kModes[static_cast<int>(engine.scheduling.batching)], executor.block_tokens, executor.pages,
       executor.depth, engine.scheduling.stages, engine.scheduling.max_batched_tokens, engine.scheduling.max_sequences,
       engine.prefix_caching ? "on" : "off", engine.swap_bytes, kPreemptions[static_cast<int>(engine.preemption)],
       disk ? "on" : "off", drafting.tokens, drafting.max_branches, requests, engines, moves, executor.window,
-      executor.window_pages, adapters.names, adapters.limits.count, adapters.limits.bytes);
+      executor.window_pages, adapters.names, adapters.limits.count, adapters.limits.bytes, executor.ranks.tensor,
+      executor.ranks.stages);
 }
 
 }  // namespace millrace::simulator

@@ -11,6 +11,12 @@
 
 namespace millrace::simulator {
 
+// How often each fault happens between ranks; 0 = never. But for `died` it is one in so many messages.
+struct RankFaultRates {
+  int lost = 0, doubled = 0, damaged = 0, overtaken = 0, late = 0;
+  int died = 0;  // one in so many times that a rank has to do with another one
+};
+
 // How often each fault happens; 0 = never.
 struct FaultRates {
   int failed_step = 0;         // one in so many steps
@@ -20,6 +26,7 @@ struct FaultRates {
   int disk = 0;                // one in so many rounds; then the disk fails or is full until a restart
   int host_memory = 0;         // one in so many allocations for swapped pages
   bool damaged_pages = false;  // a restart finds some bytes of the disk tier changed
+  RankFaultRates ranks;
 };
 
 // Adapters, and what becomes of them while the engines serve.

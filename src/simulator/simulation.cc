@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::int64_t kMaxRounds = 20'000;       // with faults; requests may be hard to place
 constexpr std::int64_t kMaxQuietRounds = 60'000;  // until everything must have ended
+constexpr int kMaxLosses = 5;  // in a row, until the requests of the next one fail (docs/parallel.md)
 constexpr TimePoint kBeginning{std::chrono::hours(1)};
 constexpr std::uint64_t kSecondEngine = 1'000'000'000;  // its ids begin there
 constexpr auto kTick = std::chrono::microseconds(500);
@@ -94,7 +95,8 @@ class Simulation {
     FakeExecutor::Config device = scenario_.executor;
     device.companion_key = rng::mix(scenario_.seed + first_id) % 3;  // of some scenarios the same in both engines
     auto executor = std::make_unique<FakeExecutor>(
-        device, [this](const engine::StepInput& input, std::span<float> logits) { return on_step(input, logits); });
+        device, [this](const engine::StepInput& input, std::span<float> logits) { return on_step(input, logits); },
+        device.ranks.ranks() > 1 ? start_ranks() : nullptr);
     place.executor = executor.get();
     executor->set_adapters(shelf_.store());
     place.executor->device().fail_host_memory([this] { return faults_.host_memory_short(); });
@@ -108,6 +110,18 @@ class Simulation {
                                                         .max_branches = scenario_.drafting.max_branches});
     }
     place.invariants.restart();
+  }
+
+  std::unique_ptr<FakeRanks> start_ranks() {
+    const FakeExecutor::Config& device = scenario_.executor;
+    return std::make_unique<FakeRanks>(FakeRanks::Config{
+        .shape = device.ranks,
+        .model = {.vocab_size = device.vocab_size, .max_length = device.max_length, .window = device.window},
+        .read = [this](const std::string& path, const model::AdapterOptions&) { return shelf_.read_for_rank(path); },
+        .env = &env_,
+        .faults = &faults_,
+        .verdict = &verdict_,
+        .coverage = &coverage_});
   }
 
   Result<void> on_step(const engine::StepInput& input, std::span<float> logits) {
@@ -223,9 +237,16 @@ class Simulation {
   }
 
   void deliver(const std::vector<engine::Output>& outputs) {
+    for (const Place& place : places_) {
+      if (place.executor->losses() > 0) lost_until_ = step_ + 1;
+      if (place.executor->losses() > kMaxLosses) {
+        coverage_.count(Event::kRanksGivenUp);
+        faulty_until_ = std::max(faulty_until_, step_ + 1);
+      }
+    }
     if (faults_.take_failures()) faulty_until_ = step_ + scenario_.executor.depth;
     std::vector<Asked> ended;
-    desk_.deliver(outputs, step_ <= faulty_until_, ended);
+    desk_.deliver(outputs, step_ <= faulty_until_, step_ <= lost_until_, ended);
     for (const Asked& asked : ended) clients_[asked.client].ended(asked);
   }
 
@@ -244,6 +265,7 @@ class Simulation {
       const auto outputs = place.engine->step();
       deliver(outputs);
       if (verdict_.failed()) return;
+      if (FakeRanks* ranks = place.executor->ranks()) ranks->check();
       place.invariants.after_step(*place.engine, desk_, shelf_, env_.time, !outputs.empty());
       nothing_came = nothing_came && outputs.empty();
       all_stalled = all_stalled && place.engine->stalled();
@@ -295,7 +317,7 @@ class Simulation {
   std::unique_ptr<kv::DiskTier> disk_;
   std::vector<Place> places_;  // [scenario.engines]
   Random moves_{rng::mix(scenario_.seed ^ 0x307e5)};
-  std::int64_t step_ = 0, faulty_until_ = -1, tokens_before_ = 0;
+  std::int64_t step_ = 0, faulty_until_ = -1, lost_until_ = -1, tokens_before_ = 0;
   bool restarted_ = false;
 };
 
