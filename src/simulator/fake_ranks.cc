@@ -33,8 +33,11 @@ struct FakeRanks::Follower {
   Follower(const Config& config, const FakeHeads& heads, RankNetwork& network, int number)
       : end(network.communicator(number)),
         part(config.model, heads, *end,
-             [this, &network, number](std::uint64_t step) { histories.try_emplace(step, network.history(number));  // of one that is doubled the first }),
+             [this, &network, number](std::uint64_t step) { note(step, network.history(number)); }),
         follower(*end, part, config.read) {}
+  // Of a step that is doubled the first counts.
+  void note(std::uint64_t step, std::uint64_t history) { histories.try_emplace(step, history); }
+
   std::unique_ptr<comm::Communicator> end;
   FakePart part;
   model::RankFollower follower;

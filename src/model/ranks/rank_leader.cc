@@ -233,6 +233,7 @@ std::uint64_t RankLeader::step(const BatchInput& input, std::uint32_t store, std
 }
 
 std::vector<std::byte> RankLeader::next_rows(std::size_t index, int rank) {
+  if (lost_) throw LoadError(*lost_);  // no step is left
   const Step& step = steps_[index];
   return answers_.next(step.reports[static_cast<std::size_t>(rank) - 1], step.timeout);
 }
@@ -244,6 +245,7 @@ void RankLeader::computed(std::uint64_t residual_key) {
 }
 
 RankReport RankLeader::finish_step(std::size_t index, const RankTimer& timer) {
+  if (lost_) throw LoadError(*lost_);
   Step step = std::move(steps_[index]);
   steps_.erase(steps_.begin() + static_cast<std::ptrdiff_t>(index));
   times_.assign(1, {});

@@ -240,6 +240,23 @@ TEST(RankMessages, AnswersThatCannotBeLoseTheRank) {
             "rank 1 answers with other commands than it was sent: one was lost or doubled on the way");
 }
 
+// A rank may be found to have ended between two steps, when pages are copied.
+TEST(RankMessages, StepsInFlightFailWhereARankWasLostMeanwhile) {
+  const auto group = std::make_shared<ScriptedRank>(0, 2);
+  group->say({with_key(bytes_of_answer(RankStoreMade{true, 64, 0}), next_commands_key(0, bytes_of(kStore)))});
+  RankLeader leader(group);
+  const auto pages = leader.make_store(kStore, {.made = true, .page = 64}).or_throw();
+  const std::vector<std::int32_t> of_sequence = {0};
+  BatchInput input;
+  input.tokens = {1, 2};
+  input.sequences.push_back({0, 2, 0, of_sequence});
+  EXPECT_EQ(leader.step(input, 0), 0u);
+  EXPECT_EQ(leader.step(input, 0), 1u);
+  leader.lose(make_error(ErrorCode::kUnavailable, "rank", "rank 1 has ended"));
+  EXPECT_THROW(leader.next_rows(0, 1), LoadError);
+  EXPECT_THROW(leader.finish_step(0, leader.timer()), LoadError);
+}
+
 // What a rank answers says which commands it has followed, in which order: one that was lost or doubled shows.
 TEST(RankMessages, AnswersNameAllCommandsBefore) {
   const RankStore store{.store = 3, .encoding = "f32", .layout = "", .block_tokens = 32, .exceptions = {}, .pages = 3};
