@@ -52,6 +52,10 @@ std::optional<RequestId> RequestDriver::ask(engine::Request request, std::size_t
       std::max(request.n, request.beams ? request.beams->width : 0) <= scenario_.engine.scheduling.max_sequences;
   const bool full = static_cast<std::int64_t>(engine.scheduler().waiting().size()) >= scenario_.engine.max_waiting;
   const auto id = engine.submit(request);
+  if (!id && fits && adapters_->may_refuse(request, id.error())) {  // a rank finds other files than rank 0 did
+    coverage_.count(Event::kAdapterRefused);
+    return std::nullopt;
+  }
   if (id.ok() != (fits && !full)) {
     verdict_.fail("Q1", id ? *id : 0, "a request that {} was {}", fits && !full ? "fits" : "does not fit",
                   id ? "accepted" : "refused: " + id.error().message);

@@ -40,7 +40,7 @@ void RequestDriver::take_out(RequestId id, std::vector<engine::Output>& outputs)
   }
   if (!snapshot) return;
   auto bytes = engine::to_bytes(*snapshot);
-  transit_.push_back({.bytes = std::move(bytes), .id = id, .from = asked.engine, .begin = env_.time});
+  transit_.push_back({.bytes = std::move(bytes), .id = id, .from = asked.engine, .begin = snapshot->exported});
   if (asked.request.session) {
     const auto session = sessions_.find(*asked.request.session);
     if (session != sessions_.end()) session->second.engine = kInTransit;
