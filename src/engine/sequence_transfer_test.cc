@@ -2,6 +2,7 @@
 
 #include "chat/answer_grammar.h"
 #include "decode/sequence_breakers.h"
+#include "engine/forwarding_executor.h"
 #include "engine/snapshot_bytes.h"
 #include "engine/testing/engine_fixture.h"
 
@@ -196,6 +197,62 @@ TEST_F(TransferTest, ASessionGoesWithItsRequestAndAlone) {
   const auto second_round = drain(*alone, alone->submit(next).or_throw());
   EXPECT_EQ(moved.at(0).tokens, second_round.at(0).tokens);
   EXPECT_GE(moved.at(0).last.stats.cached_tokens, 50);  // its pages came along
+}
+
+// Pages that have other contents from some time on, as those of ranks that have ended.
+class LosingPages final : public kv::PageDevice {
+ public:
+  explicit LosingPages(kv::PageDevice& inner) : inner_(inner) {}
+  void lose() { lost_ = true; }
+  std::size_t page_bytes() const noexcept override { return inner_.page_bytes(); }
+  bool intact() const noexcept override { return !lost_; }
+  void copy(kv::BlockId from, kv::BlockId to) override { inner_.copy(from, to); }
+  void write(kv::BlockId page, std::span<const std::byte> in) override { inner_.write(page, in); }
+  void read(kv::BlockId page, std::span<std::byte> out) const override {
+    inner_.read(page, out);
+    if (lost_) std::ranges::fill(out, std::byte{0x3c});
+  }
+
+ private:
+  kv::PageDevice& inner_;
+  bool lost_ = false;
+};
+
+class LosingExecutor final : public ForwardingExecutor {
+ public:
+  using ForwardingExecutor::ForwardingExecutor;
+  LosingPages& device() noexcept override { return pages_; }
+
+ private:
+  LosingPages pages_{inner_->device()};
+};
+
+// Requests and sessions take along what they have said, and it is computed again.
+TEST_F(TransferTest, PagesThatADeviceHasLostStayBehind) {
+  const auto answer = [&](bool loses) {
+    auto executor =
+        std::make_unique<LosingExecutor>(LocalExecutor::create(transformer_, *backend_, {}, 4096).or_throw());
+    LosingPages& pages = executor->device();
+    auto here = Engine::create(std::move(executor), tokenizer_, Env::system(), config(), nullptr).or_throw();
+    auto there = second();
+    Request first = request(40, 5, 6), asked = request(50, 4, 8);
+    first.session = here->sessions().open();
+    auto said = drain(*here, here->submit(first).or_throw());
+    Answers answers;
+    const RequestId id = here->submit(asked).or_throw();
+    for (int i = 0; i < 5; ++i) collect(here->step(), answers);
+    if (loses) pages.lose();
+    move(*here, *there, id, answers);
+    auto snapshot = here->transfers().export_session(*first.session).or_throw();
+    EXPECT_EQ(snapshot.computed > 0, !loses);
+    Request next = request(5, 6, 8);
+    next.session = there->transfers().import_session(std::move(snapshot)).or_throw();
+    next.append_to_session = true;
+    while (!there->idle()) collect(there->step(), answers);
+    const auto then = drain(*there, there->submit(next).or_throw());
+    return std::pair(answers.at(0).tokens, then.at(0).tokens);
+  };
+  EXPECT_EQ(answer(true), answer(false));
 }
 
 TEST_F(TransferTest, TimesAddUpAfterAMove) {

@@ -199,6 +199,7 @@ bool StepLoop::reserve_for_drafts(ActiveSequence& sequence) {
 
 // With the step all that are launched are lost, and all pages.
 void StepLoop::lose(LaunchedStep step, const Result<StepResult>& result, std::vector<Output>& outputs) {
+  state_.cache.lose();
   std::deque<LaunchedStep> lost = std::exchange(launched_, {});
   for (std::size_t i = 0; i < lost.size(); ++i) (void)state_.executor->wait();
   lost.push_front(std::move(step));

@@ -60,7 +60,7 @@ void PagedCache::write_to_disk(const PrefixScope& scope, const BlockTable& table
     if (window_ && window_->of(block) == kNoBlock) continue;  // only whole ones
     device_.read(block, std::span(page_buffer_).first(page_bytes()));
     if (window_) window_device_->read(window_->of(block), std::span(page_buffer_).subspan(page_bytes()));
-    if (device_.intact()) disk_->put(key, page_buffer_);
+    if (intact()) disk_->put(key, page_buffer_);
   }
 }
 

@@ -72,6 +72,23 @@ TEST(DiskPages, FollowPagesInMemory) {
   EXPECT_EQ(server.serve(count(0, 40)), 40);
 }
 
+// A device that works again has not got its pages back.
+TEST(DiskPages, AreNotThoseThatTheDeviceHasLost) {
+  MemoryEnv env;
+  Server server(env);
+  server.cache->lose();
+  server.serve(count(0, 24));
+  BlockTable table = server.cache->make_table();
+  EXPECT_TRUE(server.cache->reserve(table, 0, 24));
+  EXPECT_FALSE(server.cache->export_pages(table, 24));
+  EXPECT_FALSE(server.cache->swap_out(table, 24));
+  table.truncate(0);
+  EXPECT_EQ(server.disk->use().put, 0);
+  server.cache->clear();
+  EXPECT_EQ(server.serve(count(0, 24)), 0);
+  EXPECT_EQ(server.disk->use().put, 3);
+}
+
 TEST(DiskPages, AreTheModelsAndTheScopes) {
   MemoryEnv env;
   Server(env).serve(count(0, 24), {.salt = "a"});

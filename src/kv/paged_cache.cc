@@ -227,6 +227,7 @@ void PagedCache::forget(const PrefixScope& scope, std::span<const std::int32_t> 
 }
 
 void PagedCache::clear(bool disk) {
+  lost_ = false;
   counters_.evicted_pages += tree_->evict(pool_.idle(), tree_->now());
   if (disk && disk_ != nullptr) disk_->clear();
 }

@@ -112,6 +112,9 @@ class PagedCache {
   void forget(const PrefixScope& scope, std::span<const std::int32_t> tokens, std::int64_t from);
   // Evicts all pages that no table holds; `disk`: and deletes what this model has in the disk tier, as it may be wrong.
   void clear(bool disk = false);
+  // The device has lost the contents of all pages. Until the next clear(), none of what it says of them is kept
+  // anywhere: it may work again before everybody who has pages has given them back.
+  void lose() noexcept { lost_ = true; }
 
   // The sequence goes on after `tokens` of its tokens, or after the most of them behind which its window has kept what
   // it sees: the table is cut to these. Returns them; without windows always `tokens`.
@@ -124,8 +127,8 @@ class PagedCache {
   bool swap_in(SwapTicket& ticket, BlockTable& table);
 
   // The contents of the pages of so many tokens: of a table, or of what was swapped out. Import is swap_in() of a
-  // SwapTicket made of them. Changes nothing; reads page_bytes() and the companion of each page from the device. Nothing
-  // where that has lost its pages (PageDevice::intact()).
+  // SwapTicket made of them. Changes nothing; reads page_bytes() and the companion of each page from the device.
+  // Nothing where that has lost its pages.
   std::optional<PageContents> export_pages(const BlockTable& table, std::int64_t tokens) const;
   PageContents export_pages(const SwapTicket& ticket, std::int64_t tokens) const;
   std::size_t page_bytes() const noexcept { return device_.page_bytes(); }
@@ -171,6 +174,7 @@ class PagedCache {
   std::int64_t attach_from_disk(BlockTable& table, const PrefixMatch& match);
   void write_to_disk(const PrefixScope& scope, const BlockTable& table, std::span<const std::int32_t> tokens,
                      const NewPages& pages);
+  bool intact() const noexcept { return !lost_ && device_.intact(); }
   std::int32_t join_runs(BlockTable& table, std::int32_t most);
   bool movable(const BlockTable& table, std::size_t first, std::size_t end) const;
   void move(BlockTable& table, std::size_t first, std::span<const BlockId> to);
@@ -188,6 +192,7 @@ class PagedCache {
   std::unique_ptr<PrefixTree> tree_;
   SwapSpace swap_;
   CacheCounters counters_;
+  bool lost_ = false;
 };
 
 }  // namespace millrace::kv

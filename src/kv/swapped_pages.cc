@@ -22,6 +22,7 @@ std::span<const BlockId> needed_window(const WindowPages* window, const BlockTab
 }  // namespace
 
 std::optional<SwapTicket> PagedCache::swap_out(BlockTable& table, std::int64_t tokens) {
+  if (lost_) return std::nullopt;
   const auto pages = table.blocks().first(std::min(table.blocks().size(), table.pages_for(tokens)));
   auto ticket = swap_.store(pages, needed_window(window_.get(), table, pages.size(), tokens));
   if (!ticket) return ticket;
@@ -61,7 +62,7 @@ std::optional<PageContents> PagedCache::export_pages(const BlockTable& table, st
   for (std::size_t i = 0; i < window_pages.size(); ++i) {
     window_device_->read(window_pages[i], std::span(out.window).subspan(i * window, window));
   }
-  if (!device_.intact()) return std::nullopt;
+  if (!intact()) return std::nullopt;
   return out;
 }
 

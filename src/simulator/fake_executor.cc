@@ -60,6 +60,7 @@ void FakeExecutor::launch(engine::StepInput input) {
 Error FakeExecutor::fail(const Error& why) {
   for (const auto& launched : launched_) launched->failure = why;
   ++losses_;
+  ranks_->check_loss(why);
   return why;
 }
 

@@ -92,7 +92,8 @@ void FakeRanks::ask_for_pages() {
                                     .pages = device_->pages(),
                                     .window_pages = windowed == nullptr ? 0 : windowed->pages()},
                                    {true, own_bytes, windowed == nullptr ? 0 : own_bytes});
-  device_->share(std::move(pages).or_throw(), heads_);
+  store_ = pages.or_throw()->store();
+  device_->share(std::move(*pages), heads_);
   leader_->send(model::RankStatistics{.start = true});
   counted_rows_ = 0;
 }
@@ -104,7 +105,8 @@ void FakeRanks::begin_with(FakeDevice& device) {
     try {
       if (attempt > 1) restart_followers();
       return ask_for_pages();
-    } catch (const LoadError&) {
+    } catch (const LoadError& failure) {
+      check_loss(failure.error());
       if (attempt == kAttempts) throw;
     }
   }
@@ -135,7 +137,7 @@ void FakeRanks::or_lose(const Work& work) {
 }
 
 void FakeRanks::begin(const model::BatchInput& input) {
-  const std::uint64_t number = leader_->step(input, 0);
+  const std::uint64_t number = leader_->step(input, store_);
   or_lose([&] {
     Step step{.number = number, .history = network_.history(0)};
     compute(input, step);
@@ -222,9 +224,15 @@ void FakeRanks::recover() {
       restart_followers();
       return config_.coverage->count(Event::kRanksRestored);
     } catch (const LoadError& failure) {
+      check_loss(failure.error());
       if (attempt == kAttempts || failure.error().code != ErrorCode::kUnavailable) throw;
     }
   }
+}
+
+// There is a reason; without one they would be lost again and again.
+void FakeRanks::check_loss(const Error& why) {
+  if (!network_.disturbed()) config_.verdict->fail("T2", 0, "ranks are lost without a fault: {}", why.message);
 }
 
 // A result that was taken is of ranks that have followed the same commands.

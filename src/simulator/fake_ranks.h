@@ -49,6 +49,8 @@ class FakeRanks {
 
   // T1 of docs/simulator.md, between two steps of the engine.
   void check();
+  // T2: ranks have been lost, for that reason.
+  void check_loss(const Error& why);
 
  private:
   struct Follower;
@@ -77,6 +79,7 @@ class FakeRanks {
   std::shared_ptr<comm::Communicator> end_;           // of rank 0
   std::unique_ptr<model::RankLeader> leader_;
   FakeDevice* device_ = nullptr;
+  std::uint32_t store_ = 0;         // the number by which the others know its pages
   std::deque<Step> steps_;          // that have begun
   std::int64_t counted_rows_ = -1;  // of steps since statistics began; -1: they have ended
 };

@@ -90,7 +90,13 @@ void RankNetwork::restart() {
   ranks_.clear();
   ranks_.resize(static_cast<std::size_t>(ranks()));
   memory_.assign(static_cast<std::size_t>(shape_.stages), std::vector<std::byte>(shape_.memory));
-  tampered_ = false;
+  disturbed_ = tampered_ = false;
+}
+
+bool RankNetwork::happens(RankFault fault, RankFaults::Of of) {
+  if (!faults_.happens(fault, of)) return false;
+  disturbed_ = true;
+  return true;
 }
 
 void RankNetwork::in_order(int rank, std::function<void()> work) {
@@ -123,32 +129,32 @@ void RankNetwork::deliver(Rank& to, std::span<const std::byte> command) {
   constexpr auto kOf = RankFaults::Of::kCommand;
   const TimePoint now = env_.time;
   std::deque<Command>& queue = to.commands;
-  if (faults_.happens(RankFault::kLost, kOf)) {
+  if (happens(RankFault::kLost, kOf)) {
     tampered_ = true;
     return;
   }
   queue.push_back({.bytes = copy_of(command), .ready = now});
-  if (faults_.happens(RankFault::kLate, kOf)) {
+  if (happens(RankFault::kLate, kOf)) {
     queue.back().ready = now + std::chrono::milliseconds(faults_.pick(1, kMaxLateMs));
   }
-  if (faults_.happens(RankFault::kDoubled, kOf)) {
+  if (happens(RankFault::kDoubled, kOf)) {
     tampered_ = true;
     queue.push_back(queue.back());
-  } else if (faults_.happens(RankFault::kDamaged, kOf)) {
+  } else if (happens(RankFault::kDamaged, kOf)) {
     tampered_ = true;
     Message& bytes = queue.back().bytes;
     const auto at = static_cast<std::size_t>(faults_.pick(0, std::ssize(bytes) - 1));
     bytes[at] ^= static_cast<std::byte>(faults_.pick(1, 255));
-  } else if (queue.size() > 1 && !queue[queue.size() - 2].work && faults_.happens(RankFault::kOvertaken, kOf)) {
+  } else if (queue.size() > 1 && !queue[queue.size() - 2].work && happens(RankFault::kOvertaken, kOf)) {
     tampered_ = true;
     std::swap(queue.back(), queue[queue.size() - 2]);
   }
 }
 
 void RankNetwork::pass_on(std::deque<Message>& to, std::span<const std::byte> message, RankFaults::Of of) {
-  if (faults_.happens(RankFault::kLost, of)) return;
+  if (happens(RankFault::kLost, of)) return;
   to.push_back(copy_of(message));
-  if (faults_.happens(RankFault::kDoubled, of)) to.push_back(to.back());
+  if (happens(RankFault::kDoubled, of)) to.push_back(to.back());
 }
 
 RankNetwork::Message RankNetwork::receive(int rank) {
@@ -163,7 +169,7 @@ RankNetwork::Message RankNetwork::receive(int rank) {
 // A rank may be killed wherever it has to do with others. Rank 0 is the process itself: see FaultPlan::Restart.
 Result<void> RankNetwork::may_die(int rank) {
   Rank& own = of(rank);
-  if (rank != 0 && !own.dead && faults_.happens(RankFault::kDied, RankFaults::Of::kRank)) own.dead = ended(rank);
+  if (rank != 0 && !own.dead && happens(RankFault::kDied, RankFaults::Of::kRank)) own.dead = ended(rank);
   if (own.dead) return *own.dead;
   return {};
 }

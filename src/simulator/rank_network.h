@@ -55,7 +55,8 @@ class RankNetwork {
   void drain();
 
   bool all_live() const noexcept;
-  // Whether a message was tampered with since the last restart().
+  // Whether there was any fault since the last restart(), or one after which commands are not what was sent.
+  bool disturbed() const noexcept { return disturbed_; }
   bool tampered() const noexcept { return tampered_; }
   // Commands sent that begin with that byte.
   std::int64_t sent(std::uint8_t kind) const noexcept { return sent_[kind]; }
@@ -85,6 +86,7 @@ class RankNetwork {
   void pass_on(std::deque<Message>& to, std::span<const std::byte> message, RankFaults::Of of);
   Message receive(int rank);
   Result<void> may_die(int rank);
+  bool happens(RankFault fault, RankFaults::Of of);
   bool advance(int rank);
   template <typename Come>
   Result<void> wait_for(int rank, comm::Communicator::Timeout timeout, const Come& come);
@@ -97,7 +99,7 @@ class RankNetwork {
   std::vector<Rank> ranks_;
   std::vector<std::vector<std::byte>> memory_;  // by stage
   TimePoint deadline_ = TimePoint::max();       // of what rank 0 waits for now
-  bool tampered_ = false;
+  bool disturbed_ = false, tampered_ = false;
   std::array<std::int64_t, 256> sent_{};  // by first byte
 };
 
