@@ -85,15 +85,16 @@ void FakeRanks::restart_followers() {
 void FakeRanks::ask_for_pages() {
   const FakeDevice* windowed = device_->windowed();
   const auto own_bytes = static_cast<std::uint64_t>(device_->block_tokens()) * heads_[0].bytes.size();
-  auto pages = leader_->make_store({.encoding = "stamps",
-                                    .layout = "",
-                                    .block_tokens = device_->block_tokens(),
-                                    .exceptions = {},
-                                    .pages = device_->pages(),
-                                    .window_pages = windowed == nullptr ? 0 : windowed->pages()},
-                                   {true, own_bytes, windowed == nullptr ? 0 : own_bytes});
-  store_ = pages.or_throw()->store();
-  device_->share(std::move(*pages), heads_);
+  auto made = leader_->make_store({.encoding = "stamps",
+                                   .layout = "",
+                                   .block_tokens = device_->block_tokens(),
+                                   .exceptions = {},
+                                   .pages = device_->pages(),
+                                   .window_pages = windowed == nullptr ? 0 : windowed->pages()},
+                                  {true, own_bytes, windowed == nullptr ? 0 : own_bytes});
+  std::shared_ptr<kv::PageRanks> pages = std::move(made).or_throw();
+  store_ = pages->store();
+  device_->share(std::move(pages), heads_);
   leader_->send(model::RankStatistics{.start = true});
   counted_rows_ = 0;
 }
