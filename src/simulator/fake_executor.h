@@ -38,7 +38,7 @@ class FakeExecutor final : public engine::Executor {
     std::uint64_t companion_key = 0;  // see FakeDevice
     std::int64_t window = 0;          // of a layer beside one without; 0: there is none
     std::int32_t window_pages = 0;
-    RankShape ranks = {};  // of several `depth` is their stages, if there are several of these
+    RankShape ranks = {};  // where there are several stages, `depth` is their number
   };
   // Called in wait(): advances the clock, and may fail the device or spoil logits [rows, V], which are those of
   // logit_rows and then those of sampled_rows. The pages that a failed step or a row with NaN wrote are spoiled too.

@@ -23,7 +23,7 @@ struct FakeHeads {
 };
 inline constexpr std::int64_t kFakeLayers = 4, kFakeQueryHeads = 4;
 
-// Those of each rank, by its number; of one rank alone: all.
+// The heads of each rank, by its number. One rank alone has all.
 std::vector<FakeHeads> heads_of_ranks(const RankShape& shape);
 // Bytes that a slot of a page has on all ranks together.
 std::size_t slot_bytes(const RankShape& shape);

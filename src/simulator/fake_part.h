@@ -41,7 +41,7 @@ class FakePart final : public model::RankPart {
   void start_rounding_statistics() override { counted_rows_ = 0; }
   std::vector<backend::RoundingStatistics> take_rounding_statistics() override;
 
-  // Of the store that was made last; null: none.
+  // The pages of the store that was made last; null: there are none.
   FakeDevice* device() noexcept { return device_; }
   const FakeHeads& heads() const noexcept { return heads_; }
 

@@ -39,7 +39,7 @@ class FakeRanks {
   void begin_with(FakeDevice& device);
   int stages() const noexcept { return config_.shape.stages; }
 
-  // As model::Transformer: throw LoadError.
+  // Compute a step as model::Transformer does. Throw LoadError.
   void begin(const model::BatchInput& input);
   FakeResults finish(const model::BatchInput& input);  // of the oldest step
   Result<void> share(const model::Adapter& adapter);

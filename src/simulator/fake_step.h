@@ -25,7 +25,7 @@ std::vector<std::uint64_t> sum_rows(const model::BatchInput& input, std::span<co
 struct FakeResults {
   std::vector<float> logits, scored, hidden;
 };
-// Of the states of computed_rows().
+// The results that these states of computed_rows() are.
 FakeResults results_of(const model::BatchInput& input, std::span<const std::int64_t> rows,
                        std::span<const std::uint64_t> states, std::int64_t vocab_size);
 

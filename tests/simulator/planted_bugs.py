@@ -80,7 +80,7 @@ BUGS = {
     "nothing is forgotten after a failure": ("src/engine/endings.cc",
         "  if (!trusted) state_.cache.forget(sequence.scope, sequence.tokens, 0);", ""),
     "an disk page's key leaves out its parent": ("src/kv/disk_pages.cc",
-        "scope, parent, tokens.subspan(first, block_tokens));\n    parent =", "scope, nullptr, tokens.subspan(first, block_tokens));\n    parent ="),
+        "scope, parent, tokens.subspan(first, block_tokens))", "scope, nullptr, tokens.subspan(first, block_tokens))"),
     "the disk checks nothing": ("src/kv/disk_segment.cc",
         "  return checksum(page) == record->page_checksum;", "  return true;"),
     "a paused one is still served": ("src/sched/plan_draft.cc",

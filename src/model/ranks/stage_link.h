@@ -16,8 +16,8 @@ struct RankShards;
 
 // Passes rows of the step of that number on to the next stage.
 void pass_rows(comm::Communicator& group, std::span<const std::byte> rows, std::uint64_t step, std::int64_t n_rows);
-// So many bytes that the stage before has computed of that step; waits for them. Throws LoadError (kUnavailable) where
-// a rank has ended, or other rows come.
+// The rows, of so many bytes, that the stage before has computed of that step; waits for them. Throws LoadError
+// (kUnavailable) where a rank has ended, or other rows come.
 std::vector<std::byte> take_rows(comm::Communicator& group, std::size_t bytes, std::uint64_t step);
 
 // A rank's ways to the stages before and behind its own, on the host: a copy each. Throws LoadError (kUnavailable)

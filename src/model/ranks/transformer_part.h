@@ -8,7 +8,7 @@ namespace millrace::model {
 // A transformer as the part of a rank behind rank 0.
 class TransformerPart final : public RankPart {
  public:
-  // Both must outlive it.
+  // Model and backend must outlive it.
   TransformerPart(Transformer& model, backend::Backend& backend) : model_(model), backend_(backend) {}
   Result<std::unique_ptr<RankPages>> make_pages(const RankStore& store) override;
   RankReport report(bool checks_residual) override { return model_.report(checks_residual); }
