@@ -102,13 +102,13 @@ void FakeRanks::ask_for_pages() {
 void FakeRanks::begin_with(FakeDevice& device) {
   device_ = &device;
   device.report_spoiled([this](bool windowed, kv::BlockId page, std::int64_t slot) { spoil(windowed, page, slot); });
-  for (int attempt = 1;; ++attempt) {
+  for (bool again = false;; again = true) {
     try {
-      if (attempt > 1) restart_followers();
+      if (again) restart_followers();
       return ask_for_pages();
     } catch (const LoadError& failure) {
       check_loss(failure.error());
-      if (attempt == kAttempts) throw;
+      if (config_.verdict->failed()) throw;
     }
   }
 }

@@ -35,7 +35,8 @@ class FakeRanks {
   FakeRanks(const FakeRanks&) = delete;
   FakeRanks& operator=(const FakeRanks&) = delete;
 
-  // Makes the pages of all; `device` is rank 0's and outlives this. Again where ranks end meanwhile.
+  // Makes the pages of all; `device` is rank 0's and outlives this. Where ranks end meanwhile the process ends, and is
+  // started again at once.
   void begin_with(FakeDevice& device);
   int stages() const noexcept { return config_.shape.stages; }
 

@@ -76,6 +76,7 @@ void add_ranks(Scenario& s) {
   const auto rate = [&](int percent) { return random.chance(percent) ? static_cast<int>(random.in(50, 1500)) : 0; };
   faults = {.lost = rate(30), .doubled = rate(30), .damaged = rate(20), .overtaken = rate(20), .late = rate(30)};
   faults.died = random.chance(60) ? static_cast<int>(random.in(100, 3000)) : 0;
+  if (random.chance(3)) faults.died = static_cast<int>(random.in(5, 30));  // so often that some are given up
 }
 
 // Some have adapters, but for those whose requests move: an engine has the adapters of its own process. Drawn apart, as
