@@ -220,11 +220,12 @@ class LosingPages final : public kv::PageDevice {
 
 class LosingExecutor final : public ForwardingExecutor {
  public:
-  using ForwardingExecutor::ForwardingExecutor;
+  explicit LosingExecutor(std::unique_ptr<Executor> inner)
+      : ForwardingExecutor(std::move(inner)), pages_(ForwardingExecutor::device()) {}
   LosingPages& device() noexcept override { return pages_; }
 
  private:
-  LosingPages pages_{inner_->device()};
+  LosingPages pages_;
 };
 
 // Requests and sessions take along what they have said, and it is computed again.
