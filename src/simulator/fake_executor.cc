@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "base/check.h"
@@ -10,6 +9,12 @@
 #include "engine/used_adapters.h"
 
 namespace millrace::simulator {
+namespace {
+
+constexpr int kManyLosses = 1000;  // more than in a row may be
+
+}  // namespace
+
 sched::StepWork work_of(const engine::StepInput& input) noexcept {
   sched::StepWork work;
   for (const engine::StepInput::Rows& rows : input.sequences) work.add(rows.n_rows, rows.first_position);
@@ -70,7 +75,7 @@ Result<void> FakeExecutor::recover() {
     ranks_->recover();
     return {};
   } catch (const LoadError& failure) {
-    losses_ = std::numeric_limits<int>::max();
+    losses_ += kManyLosses;
     return failure.error();
   }
 }
