@@ -12,7 +12,6 @@
 #include "backend/cpu/host_memory_backend.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/products.h"
-#include "backend/cpu/hidden_columns.h"
 #include "backend/cpu/rank_exchange.h"
 #include "backend/cpu/scratch.h"
 #include "backend/cpu/step_program.h"
@@ -73,12 +72,10 @@ class CpuBackend final : public HostMemoryBackend {
  private:
   struct ExpertStep;
   struct ExpertPhases;
+  struct SharedMlp;
   void share_hidden(ExpertStep& step);
-  CutRows record_codes(const PackedLinear& weight, const ExchangeArgs& exchanged, const TensorView& x);
   void record_product(const CutRows& rows, const ProductOutput& output);
   void record_product(const RowSource& source, const PackedLinear& weight, const ProductOutput& output);
-  void record_shared_mlp(const HostMlp& mlp, const TensorView& x, const TensorView& out);
-  void record_own_hidden(const HiddenColumns& columns, const RowSource& source, const PackedLinear& down);
   void record_down(const HostMlp& mlp, std::int64_t rows, const AdapterForm& down_form, const ApartRows& apart,
                    TensorView out);
 

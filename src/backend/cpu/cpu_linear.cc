@@ -20,7 +20,10 @@ void CpuBackend::linear(const Linear& linear, const LinearOptions& options, Devi
   if (ranks_ != nullptr && !options.exchanged.borders.empty()) {
     const bool has_norm = options.norm && options.norm->weight;
     if (!has_norm && options.adapters.empty() && weight.activation_form().can_be_cut(options.exchanged.borders)) {
-      return record_product(record_codes(weight, options.exchanged, x), output);
+      hidden_.reserve(ActivationRows(weight.activation_form(), rows, nullptr).bytes());
+      const CutRows cut{.weight = &weight, .rows = rows, .memory = &hidden_, .kernels = &kernels_, .source = x};
+      ranks_->record(*program_, options.exchanged, cut);
+      return record_product(cut, output);
     }
     ranks_->record(*program_, options.exchanged, x);
   }
@@ -36,14 +39,6 @@ void CpuBackend::record_product(const RowSource& source, const PackedLinear& wei
     const std::int64_t first = i * block;
     products_.multiply_rows(source, weight, output, apart, first, std::min(block, rows - first), worker);
   });
-}
-
-// The rows of x in the form of the product, where this rank has made some of the columns.
-CutRows CpuBackend::record_codes(const PackedLinear& weight, const ExchangeArgs& exchanged, const TensorView& x) {
-  hidden_.reserve(ActivationRows(weight.activation_form(), x.rows(), nullptr).bytes());
-  const CutRows rows{.weight = &weight, .rows = x.rows(), .memory = &hidden_, .kernels = &kernels_, .source = x};
-  ranks_->record(*program_, exchanged, rows);
-  return rows;
 }
 
 // The product of rows in its form, without adapters.

@@ -96,11 +96,88 @@ void record_blocks(StepProgram& program, const KernelSet& kernels, WorkerMemory&
 
 }  // namespace
 
+// Where ranks have some of the hidden columns each, which they exchange in the form of the second product, if that can
+// be cut, or as f32.
+struct CpuBackend::SharedMlp {
+  CpuBackend& backend;
+  void record(const HostMlp& mlp, const TensorView& x, const TensorView& out) const;
+  // This rank's columns of the hidden layer, for the product `down`.
+  void own_hidden(const HiddenColumns& columns, const RowSource& source, const PackedLinear& down) const;
+};
+
+void CpuBackend::SharedMlp::record(const HostMlp& mlp, const TensorView& x, const TensorView& out) const {
+  CpuBackend& b = backend;
+  const PackedLinear& down = packed(mlp.down);
+  const std::int64_t rows = x.rows(), own_first = mlp.hidden.borders[static_cast<std::size_t>(b.rank())];
+  HiddenColumns columns = hidden_of(mlp);
+  columns.width = mlp.hidden.borders[static_cast<std::size_t>(b.rank()) + 1] - own_first;
+  DCHECK(packed(mlp.up).n() == (mlp.gated ? 2 : 1) * columns.width && down.n() == out.cols() && !mlp.has_adapters());
+  if (rows == 0) return;
+  const ActivationForm form = down.activation_form();
+  const bool cut = form.can_be_cut(mlp.hidden.borders);
+  TensorView plain;
+  if (cut) {
+    b.hidden_.reserve(ActivationRows(form, rows, nullptr).bytes());
+    columns.first_hidden = own_first;
+  } else {
+    b.shared_hidden_.reserve(static_cast<std::size_t>(rows * down.k()) * sizeof(float));
+    plain = TensorView(b.shared_hidden_.data(), DType::kF32, {rows, down.k()});
+    columns.plain = plain;
+    columns.plain.data = plain.row(0) + own_first;
+    columns.plain.shape = {rows, columns.width};
+  }
+  own_hidden(columns, RowSource(x, mlp.norm), down);
+  const ProductOutput output{mlp.down_bias, mlp.accumulate, out};
+  if (!cut) {
+    b.ranks_->record(*b.program_, mlp.hidden, plain);
+    return b.record_product(RowSource(plain, std::nullopt), down, output);
+  }
+  const CutRows of{.weight = &down, .rows = rows, .memory = &b.hidden_, .kernels = &b.kernels_};
+  b.ranks_->record(*b.program_, mlp.hidden, of);
+  b.record_product(of, output);
+}
+
+void CpuBackend::SharedMlp::own_hidden(const HiddenColumns& columns, const RowSource& source,
+                                       const PackedLinear& down) const {
+  CpuBackend& b = backend;
+  const std::int64_t rows = source.rows(), block = row_block(rows, b.threads());
+  const auto hidden_rows = [=, &b, &down] { return ActivationRows(down.activation_form(), rows, b.hidden_.data()); };
+  const PackedLinear& up = *columns.up;
+  if (block == 0) {
+    const Products::SharedInput input = b.products_.share_input(*b.program_, source, up);
+    const std::size_t own = Products::input_bytes(input);  // behind what open_input puts there
+    b.workers_.reserve(own + HiddenColumns::chunk_bytes(rows));
+    return b.program_->add_split(columns.panels(), kColumnGrain,
+                                 [=, &b](std::int64_t begin, std::int64_t end, int worker) {
+                                   const ActivationRows prepared = b.products_.open_input(input, worker);
+                                   columns.compute(b.kernels_, begin, end, prepared, hidden_rows(),
+                                                   reinterpret_cast<float*>(b.workers_.of(worker) + own));
+                                 });
+  }
+  const std::size_t input_at = WorkerMemory::row_bytes(up.k());
+  const std::size_t chunk_at = input_at + ActivationRows(up.activation_form(), block, nullptr).bytes();
+  b.workers_.reserve(chunk_at + HiddenColumns::chunk_bytes(block));
+  b.program_->add_tasks((rows + block - 1) / block, [=, &b](std::int64_t i, int worker) {
+    const std::int64_t first = i * block, n = std::min(block, rows - first);
+    std::byte* memory = b.workers_.of(worker);
+    const ActivationRows input =
+        ActivationRows(columns.up->activation_form(), n, memory + input_at).with_contents(new_contents());
+    source.store(b.kernels_, first, n, input, b.workers_.normed_row(worker));
+    HiddenColumns of_block = columns;
+    if (columns.plain.data != nullptr) {
+      of_block.plain.data = columns.plain.row(first);
+      of_block.plain.shape = {n, columns.width};
+    }
+    of_block.compute(b.kernels_, 0, columns.panels(), input, hidden_rows().part(first, n),
+                     reinterpret_cast<float*>(memory + chunk_at));
+  });
+}
+
 void CpuBackend::mlp(const Mlp& of_device, DeviceView from, DeviceView to) {
   const HostMlp mlp = on_host(of_device);
   const TensorView x = on_host(from), out = on_host(to);
   const std::int64_t rows = x.rows();
-  if (ranks_ != nullptr && !mlp.hidden.borders.empty()) return record_shared_mlp(mlp, x, out);
+  if (ranks_ != nullptr && !mlp.hidden.borders.empty()) return SharedMlp{*this}.record(mlp, x, out);
   const PackedLinear &up = packed(mlp.up), &down = packed(mlp.down);
   DCHECK(x.cols() == up.k() && up.n() == (mlp.gated ? 2 : 1) * down.k() && down.n() == out.cols() &&
          rows == out.rows());
@@ -133,73 +210,6 @@ void CpuBackend::mlp(const Mlp& of_device, DeviceView from, DeviceView to) {
     });
   }
   record_down(mlp, rows, down_form, apart, out);
-}
-
-// Where ranks have some of the hidden columns each: in the form of the second product, if that can be cut, or as f32.
-void CpuBackend::record_shared_mlp(const HostMlp& mlp, const TensorView& x, const TensorView& out) {
-  const PackedLinear& down = packed(mlp.down);
-  const std::int64_t rows = x.rows(), own_first = mlp.hidden.borders[static_cast<std::size_t>(rank())];
-  HiddenColumns columns = hidden_of(mlp);
-  columns.width = mlp.hidden.borders[static_cast<std::size_t>(rank()) + 1] - own_first;
-  DCHECK(packed(mlp.up).n() == (mlp.gated ? 2 : 1) * columns.width && down.n() == out.cols() && !mlp.has_adapters());
-  if (rows == 0) return;
-  const ActivationForm form = down.activation_form();
-  const bool cut = form.can_be_cut(mlp.hidden.borders);
-  TensorView plain;
-  if (cut) {
-    hidden_.reserve(ActivationRows(form, rows, nullptr).bytes());
-    columns.first_hidden = own_first;
-  } else {
-    shared_hidden_.reserve(static_cast<std::size_t>(rows * down.k()) * sizeof(float));
-    plain = TensorView(shared_hidden_.data(), DType::kF32, {rows, down.k()});
-    columns.plain = plain;
-    columns.plain.data = plain.row(0) + own_first;
-    columns.plain.shape = {rows, columns.width};
-  }
-  record_own_hidden(columns, RowSource(x, mlp.norm), down);
-  const ProductOutput output{mlp.down_bias, mlp.accumulate, out};
-  if (!cut) {
-    ranks_->record(*program_, mlp.hidden, plain);
-    return record_product(RowSource(plain, std::nullopt), down, output);
-  }
-  const CutRows of{.weight = &down, .rows = rows, .memory = &hidden_, .kernels = &kernels_};
-  ranks_->record(*program_, mlp.hidden, of);
-  record_product(of, output);
-}
-
-// This rank's columns of the hidden layer, for the product `down`.
-void CpuBackend::record_own_hidden(const HiddenColumns& columns, const RowSource& source, const PackedLinear& down) {
-  const std::int64_t rows = source.rows(), block = row_block(rows, threads());
-  const auto hidden_rows = [=, this, &down] { return ActivationRows(down.activation_form(), rows, hidden_.data()); };
-  const PackedLinear& up = *columns.up;
-  if (block == 0) {
-    const Products::SharedInput input = products_.share_input(*program_, source, up);
-    const std::size_t own = Products::input_bytes(input);  // behind what open_input puts there
-    workers_.reserve(own + HiddenColumns::chunk_bytes(rows));
-    return program_->add_split(columns.panels(), kColumnGrain,
-                               [=, this](std::int64_t begin, std::int64_t end, int worker) {
-                                 const ActivationRows prepared = products_.open_input(input, worker);
-                                 columns.compute(kernels_, begin, end, prepared, hidden_rows(),
-                                                 reinterpret_cast<float*>(workers_.of(worker) + own));
-                               });
-  }
-  const std::size_t input_at = WorkerMemory::row_bytes(up.k());
-  const std::size_t chunk_at = input_at + ActivationRows(up.activation_form(), block, nullptr).bytes();
-  workers_.reserve(chunk_at + HiddenColumns::chunk_bytes(block));
-  program_->add_tasks((rows + block - 1) / block, [=, this](std::int64_t i, int worker) {
-    const std::int64_t first = i * block, n = std::min(block, rows - first);
-    std::byte* memory = workers_.of(worker);
-    const ActivationRows input =
-        ActivationRows(columns.up->activation_form(), n, memory + input_at).with_contents(new_contents());
-    source.store(kernels_, first, n, input, workers_.normed_row(worker));
-    HiddenColumns of_block = columns;
-    if (columns.plain.data != nullptr) {
-      of_block.plain.data = columns.plain.row(first);
-      of_block.plain.shape = {n, columns.width};
-    }
-    of_block.compute(kernels_, 0, columns.panels(), input, hidden_rows().part(first, n),
-                     reinterpret_cast<float*>(memory + chunk_at));
-  });
 }
 
 // Columns of the second product, which the workers share.
