@@ -258,6 +258,7 @@ void StepLoop::forget_pages() {
     if (static_cast<ActiveSequence*>(s)->swapped) return;
     s->blocks.truncate(0);
     s->scheduled = s->computed = 0;
+    s->attached_pages = 0;  // else they would be counted against those that wait
   };
   std::ranges::for_each(state_.scheduler.running(), forget);
   std::ranges::for_each(state_.scheduler.waiting(), forget);

@@ -118,6 +118,19 @@ TEST(Scheduler, ASlowReadersPlaceGoesToOneWhoWaits) {
   EXPECT_EQ(to_text(world.step()), "2:1 3:1");  // paused, it does not come back
 }
 
+// A device has lost them: nobody waits for what a slow reader will need when it reads again.
+TEST(Scheduler, ASlowReaderWhosePagesAreLostHoldsBackNobody) {
+  World world({.scheduling = {.max_batched_tokens = 128}, .pages = 8});
+  world.submit({.id = 1, .prompt = 100});
+  world.step();
+  Sequence& reader = world.at(1);
+  reader.paused = true;
+  reader.blocks.truncate(0);
+  reader.scheduled = reader.computed = 0;
+  world.submit({.id = 2, .prompt = 60});
+  EXPECT_EQ(to_text(world.step()), "2:60 +2 -1");
+}
+
 TEST(Scheduler, AdmitsOnlyWhileThePredictedPeakFits) {
   // Eight pages of 16. Each holds 32 tokens and will add 32: together at most two.
   World world({.pages = 8});

@@ -212,12 +212,12 @@ Result<engine::StepResult> FakeExecutor::wait() {
   } catch (const LoadError& failure) {
     return fail_step(fail(failure.error()));
   }
-  losses_ = 0;
   gather(input, results, launched->batch.scored_rows);
   if (auto ran = on_step_(input, logits_); !ran) {
     for (std::size_t s = 0; s < input.sequences.size(); ++s) spoil(input, s, 0);
     return fail_step(ran.error());
   }
+  losses_ = 0;
   engine::StepResult result;
   feed(input, results, result);
   fed_.keep(result.sampled);

@@ -11,6 +11,7 @@
 namespace millrace::simulator {
 
 constexpr std::chrono::hours kAnyAnswerTime{24 * 365 * 10};
+constexpr std::int64_t kMaxSlots = 1 << 20;  // of a store
 
 class FakePages final : public model::RankPages {
  public:
@@ -70,6 +71,10 @@ std::vector<std::uint64_t> add_ranks(comm::Communicator& group, std::vector<std:
 }
 
 Result<std::unique_ptr<model::RankPages>> FakePart::make_pages(const model::RankStore& store) {
+  if (std::max(store.pages, store.window_pages) > kMaxSlots / store.block_tokens) {  // a command was damaged
+    return make_error(ErrorCode::kResourceExhausted, "", "no memory for {} and {} pages of {} tokens", store.pages,
+                      store.window_pages, store.block_tokens);
+  }
   return std::unique_ptr<model::RankPages>(std::make_unique<FakePages>(*this, store));
 }
 

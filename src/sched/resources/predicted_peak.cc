@@ -33,7 +33,8 @@ class PredictedPeak final : public AdmissionResource {
   void release(const PlanDraft&, const PlanMember&) override { estimated_ = false; }
   void restore(const PlanDraft&, const PlanMember&) override { estimated_ = false; }
   bool relieved_by(const PlanDraft& draft, const PlanMember& member, const JoiningSequence&) const override {
-    return draft.gain(member).pages > 0;
+    const Sequence& sequence = *member.place.sequence;  // which may have lost its pages, and will need them again
+    return draft.gain(member).pages > 0 || draft.pages_of(sequence.length()) > blocks_of(sequence);
   }
 
  private:
