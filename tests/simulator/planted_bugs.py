@@ -113,7 +113,7 @@ BUGS = {
     "one that has begun is refused as late": ("src/sched/policies/slo.cc",
         "    if (sequence.output_tokens() > 0) return std::nullopt;", "    if (sequence.output_tokens() > 9) return std::nullopt;"),
     "a session's pages go to any scope": ("src/engine/sessions.cc",
-        "  if (session.scope != scope) {", "  if (false) {"),
+        "common = kv::common_tokens(session.scope, scope, cache_.block_tokens());", "common = std::int64_t{1} << 30;"),
     "a moved sequence's pages come in another order": ("src/kv/swap_space.cc",
         "subspan(index * page_bytes_, page_bytes_)",
         "subspan((static_cast<std::size_t>(ticket.contents_.n) - 1 - index) * page_bytes_, page_bytes_)"),

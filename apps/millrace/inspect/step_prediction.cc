@@ -19,7 +19,8 @@ sched::SharedWork shared_work(const std::vector<model::RankPlan>& plans, const m
   sched::SharedWork work{.hosts = hosts, .stages = shards.stages()};
   for (const model::RankPlan& plan : plans) work.imbalance = std::max(work.imbalance, plan.work / plan.share);
   for (int stage = 0; stage < shards.stages(); ++stage) {
-    const auto& exchanges = plans[static_cast<std::size_t>(stage * shards.stage_ranks())].exchanges;
+    const std::size_t first = static_cast<std::size_t>(stage) * static_cast<std::size_t>(shards.stage_ranks());
+    const model::PlannedExchanges& exchanges = plans[first].exchanges;
     work.exchanges += static_cast<double>(exchanges.count);
     work.row_bytes += static_cast<double>(exchanges.row_bytes);
     work.logit_bytes += static_cast<double>(exchanges.logit_bytes);
