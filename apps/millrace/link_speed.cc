@@ -3,14 +3,12 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
-#include "base/env.h"
 #include "comm/transports/load_mpi.h"
 #include "comm/transports/mpi.h"
+#include "number_file.h"
 
 namespace millrace::app {
 namespace {
-
-constexpr std::uint64_t kMaxBytes = 1 << 20;
 
 std::optional<comm::LinkSpeed> measure_over_mpi() {
   constexpr std::chrono::seconds kTimeout{60};
@@ -40,19 +38,12 @@ nlohmann::ordered_json json_of(const comm::LinkSpeed& speed, const std::string& 
 }
 
 comm::LinkSpeed read_link_speed(const std::string& path) {
-  const std::string text = read_file(Env::system(), path, kMaxBytes).or_throw();
-  const auto object = nlohmann::json::parse(text, nullptr, false);
-  if (!object.is_object()) throw_load_error(ErrorCode::kBadFile, path, "{}: expected a JSON object", path);
-  comm::LinkSpeed speed;
-  for (const auto& [name, field] :
-       {std::pair<const char*, double*>{"latency_us", &speed.latency_us}, {"gb_per_s", &speed.gb_per_s}}) {
-    const auto value = object.find(name);
-    if (value == object.end() || !value->is_number() || !(value->get<double>() > 0.0 && value->get<double>() < 1e9)) {
-      throw_load_error(ErrorCode::kBadFile, name, "{}: {}: expected a number above 0, below 1e9", path, name);
-    }
-    *field = value->get<double>();
-  }
-  return speed;
+  const nlohmann::json object = read_number_file(path);
+  const auto number = [&](const char* name) {
+    return number_in(object, path, name, "a number above 0, below 1e9",
+                     [](double value) { return value > 0.0 && value < 1e9; });
+  };
+  return {.latency_us = number("latency_us"), .gb_per_s = number("gb_per_s")};
 }
 
 }  // namespace millrace::app

@@ -10,6 +10,7 @@
 #include "engine/load/random_prompt.h"
 #include "engine/local_executor.h"
 #include "metrics/statistics.h"
+#include "number_file.h"
 #include "runtime/step_meter.h"
 #include "sched/step_cost_estimator.h"
 #include "simulator/fake_executor.h"
@@ -18,7 +19,6 @@
 namespace millrace::app {
 namespace {
 
-constexpr std::uint64_t kMaxProfileBytes = 1 << 20;
 constexpr const char *kRanks = "tensor_parallel", *kPredicted = "predicted";  // in a report of `inspect`
 constexpr std::int64_t kSpeedTokens = 4096;                                   // of the KV cache while measuring
 
@@ -133,34 +133,24 @@ nlohmann::ordered_json json_of(const ModelSpeed& speed, const std::string& model
 }
 
 sched::StepCost read_model_speed(const std::string& path) {
-  const std::string text = read_file(Env::system(), path, kMaxProfileBytes).or_throw();
-  auto object = nlohmann::json::parse(text, nullptr, false);
-  if (!object.is_object()) throw_load_error(ErrorCode::kBadFile, path, "{}: expected a JSON object", path);
+  nlohmann::json object = read_number_file(path);
   if (object.contains(kRanks) && object[kRanks].contains(kPredicted)) object = object[kRanks][kPredicted];
-  sched::StepCost cost;
-  struct Field {
-    const char* name;
-    double* value;
-    bool is_share = false, may_be_absent = false;
+  const auto milliseconds = [&](const char* name) {
+    return number_in(object, path, name, "milliseconds from 0 to 1e9",
+                     [](double value) { return value >= 0.0 && value < 1e9; });
   };
-  for (const auto& [name, field, is_share, may_be_absent] : {Field{"fixed_ms", &cost.fixed_ms},
-                                                             {"weights_ms", &cost.weights_ms},
-                                                             {"token_ms", &cost.token_ms},
-                                                             {"row_ms", &cost.row_ms, false, true},
-                                                             {"kv_token_ms", &cost.kv_token_ms},
-                                                             {"sample_ms", &cost.sample_ms},
-                                                             {"experts", &cost.reads.experts, true, true},
-                                                             {"left_out", &cost.reads.left_out, true, true}}) {
-    const auto value = object.find(name);
-    if (value == object.end() && may_be_absent) continue;
-    const double number = value == object.end() || !value->is_number() ? -1.0 : value->get<double>();
-    if (!(number >= 0.0 && (is_share ? number <= 1.0 : number < 1e9))) {
-      throw_load_error(ErrorCode::kBadFile, name, "{}: {}: expected {}", path, name,
-                       is_share ? "a share from 0 to 1" : "milliseconds from 0 to 1e9");
-    }
-    *field = number;
-  }
-  return cost;
+  const auto share = [&](const char* name) {
+    if (!object.contains(name)) return 0.0;
+    return number_in(object, path, name, "a share from 0 to 1",
+                     [](double value) { return value >= 0.0 && value <= 1.0; });
+  };
+  return {.fixed_ms = milliseconds("fixed_ms"),
+          .weights_ms = milliseconds("weights_ms"),
+          .token_ms = milliseconds("token_ms"),
+          .kv_token_ms = milliseconds("kv_token_ms"),
+          .sample_ms = milliseconds("sample_ms"),
+          .row_ms = object.contains("row_ms") ? milliseconds("row_ms") : 0.0,
+          .reads = {.experts = share("experts"), .left_out = share("left_out")}};
 }
 
 }  // namespace millrace::app

@@ -134,19 +134,8 @@ std::shared_ptr<const model::Adapter> LocalExecutor::adapter(const AdapterUse& u
   return known ? use.adapter : adapters_->of_key(use.key);
 }
 
-// A rank that has ended is nothing that is the adapter's: the next step fails, and then it is shared again.
 Result<void> LocalExecutor::share(const model::Adapter& adapter) {
-  model::RankLeader* leader = model_.leader();
-  if (leader == nullptr || !leader->intact()) return {};
-  try {
-    leader->share(adapter);
-    return {};
-  } catch (const LoadError& failure) {
-    if (!leader->intact()) return {};
-    Error error = failure.error();
-    error.code = ErrorCode::kUnavailable;
-    return error;
-  }
+  return model_.leader() == nullptr ? Result<void>{} : model_.leader()->try_share(adapter);
 }
 
 // Rows of neighbours with the same adapter are one range.

@@ -127,6 +127,21 @@ TEST_F(RecoveryTest, WhatRunsIsComputedAgain) {
   }
 }
 
+// Else they would be left out of what admission thinks that the sequence holds.
+TEST_F(RecoveryTest, PagesThatAreLostAreNoLongerAttached) {
+  const auto engine = engine_that_fails({});
+  answers(*engine, {request(100, 1)});
+  engine->submit(request(100, 1)).or_throw();
+  static_cast<void>(engine->step());
+  ASSERT_EQ(engine->scheduler().running().size(), 1u);
+  EXPECT_GT(engine->scheduler().running().front()->attached_pages, 0);
+  failing_->fail_next("rank");
+  static_cast<void>(engine->step());
+  ASSERT_EQ(failing_->recoveries(), 1);
+  ASSERT_EQ(engine->scheduler().running().size(), 1u);
+  EXPECT_EQ(engine->scheduler().running().front()->attached_pages, 0);
+}
+
 // Published pages, and those of a session.
 TEST_F(RecoveryTest, NothingThatIdlesIsFoundAgain) {
   const auto rounds = [&](const std::set<int>& failing) {

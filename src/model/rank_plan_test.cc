@@ -27,7 +27,24 @@ class CountsExchanges final : public comm::ForwardingCommunicator {
   std::int64_t count = 0, row_bytes = 0, logit_bytes = 0;
 };
 
-// For every family: one row of one sequence.
+// Of one row of one sequence, at rank 0.
+std::shared_ptr<CountsExchanges> exchanges_of(const std::string& path, const Ranks& ranks, bool* has_codes = nullptr) {
+  std::shared_ptr<CountsExchanges> counted;
+  run_shared(
+      path, {.max_length = 8}, ranks,
+      [&](TestRunner& runner) {
+        runner.run_whole(random_tokens(1, 1));
+        if (has_codes != nullptr) *has_codes = runner.transformer().linears().front()->has_int8_activations();
+      },
+      {},
+      [&](std::shared_ptr<comm::Communicator> group) -> std::shared_ptr<comm::Communicator> {
+        if (group->rank() != 0) return group;
+        return counted = std::make_shared<CountsExchanges>(std::move(group));
+      });
+  return counted;
+}
+
+// For every family.
 TEST(RankPlan, SaysWhatRanksExchange) {
   int compared = 0;
   for (const fs::directory_entry& folder : fs::directory_iterator(MILLRACE_TEST_DATA "/../golden/families")) {
@@ -39,13 +56,7 @@ TEST(RankPlan, SaysWhatRanksExchange) {
     for (const Ranks& ranks : {Ranks{.shares = {1, 1}}, {.shares = {2, 1}, .stages = 2}}) {
       if (ranks.stages > std::ssize(spec->layers)) continue;
       const auto shards = Shards::make(*spec, ranks.shares, ranks.stages).or_throw();
-      std::shared_ptr<CountsExchanges> counted;
-      run_shared(
-          path, {.max_length = 8}, ranks, [](TestRunner& runner) { runner.run_whole(random_tokens(1, 1)); }, {},
-          [&](std::shared_ptr<comm::Communicator> group) -> std::shared_ptr<comm::Communicator> {
-            if (group->rank() != 0) return group;
-            return counted = std::make_shared<CountsExchanges>(std::move(group));
-          });
+      const auto counted = exchanges_of(path, ranks);
       const PlannedExchanges planned = plan_exchanges(*spec, shards, 0);
       EXPECT_EQ(planned.count, counted->count) << ranks.stages;
       EXPECT_EQ(planned.row_bytes, counted->row_bytes) << ranks.stages;
@@ -54,6 +65,19 @@ TEST(RankPlan, SaysWhatRanksExchange) {
     }
   }
   EXPECT_GT(compared, 20);
+}
+
+// What goes into quantized products is exchanged in their form: 48 bytes for each group of 32.
+TEST(RankPlan, CodesAreFewerBytes) {
+  const std::string path = MILLRACE_TEST_DATA "/../golden/quantized/awq_gemm_g32";
+  const auto checkpoint = checkpoint::open_checkpoint(Env::system(), path).or_throw();
+  const ModelSpec spec = make_spec(*checkpoint).or_throw();
+  bool has_codes = false;
+  const auto counted = exchanges_of(path, {.shares = {1, 1}}, &has_codes);
+  const auto shards = Shards::make(spec, std::vector<double>{1, 1}).or_throw();
+  constexpr std::int64_t kHeads = 4 * 16, kHidden = 96;
+  const std::int64_t coded = has_codes ? std::ssize(spec.layers) * (kHeads + kHidden) : 0;
+  EXPECT_EQ(counted->row_bytes, plan_exchanges(spec, shards, 0).row_bytes - coded * 4 + coded / 32 * 48);
 }
 
 }  // namespace

@@ -19,12 +19,10 @@ TEST(SharedStepCost, AddsExchanges) {
   EXPECT_NEAR(cost.milliseconds(work), kOne.milliseconds(work) + 100 * 0.02 + 4 * 0.5 + 3 * 0.1, 1e-9);
 }
 
-// Twice the memory, but each stage waits for the other.
-TEST(SharedStepCost, IsShorterOnHostsAndLongerInStages) {
-  const StepWork work{.tokens = 1};
-  EXPECT_DOUBLE_EQ(shared_step_cost(kOne, {.hosts = 2}, {}).milliseconds(work), 10.5);
-  EXPECT_DOUBLE_EQ(shared_step_cost(kOne, {.hosts = 2, .stages = 2}, {}).milliseconds(work), 20.5);
-  EXPECT_DOUBLE_EQ(shared_step_cost(kOne, {.imbalance = 1.1, .hosts = 2}, {}).milliseconds(work), 11.5);
+TEST(SharedStepCost, TakesItsPartOfTheWork) {
+  EXPECT_DOUBLE_EQ(shared_step_cost(kOne, {.part = 0.5}, {}).milliseconds({.tokens = 1}), 10.5);
+  const StepWork many{.tokens = 40, .kv_tokens = 100, .samples = 10};
+  EXPECT_DOUBLE_EQ(shared_step_cost(kOne, {.part = 0.55}, {}).milliseconds(many), 0.5 + 0.55 * (40.0 + 1.0 + 2.0));
 }
 
 }  // namespace

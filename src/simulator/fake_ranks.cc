@@ -16,16 +16,6 @@ constexpr std::int64_t kMaxRows = 4096;
 constexpr std::size_t kStepsWithStatistics = 3;
 const std::vector<std::string> kInt8x2 = {"w"};
 
-std::vector<float> floats_of(std::span<const std::byte> bytes, std::size_t n) {
-  if (bytes.size() != n * sizeof(float)) {
-    throw_load_error(ErrorCode::kUnavailable, "rank", "the last stage answers {} bytes instead of {}", bytes.size(),
-                     n * sizeof(float));
-  }
-  std::vector<float> values(n);
-  std::memcpy(values.data(), bytes.data(), bytes.size());
-  return values;
-}
-
 }  // namespace
 
 // One of the processes behind rank 0.
@@ -162,8 +152,9 @@ FakeResults FakeRanks::take_results(const model::BatchInput& input, const Step& 
   const auto take = [&](std::int64_t rows, std::int64_t columns, std::int64_t most, std::vector<float>& values) {
     for (; rows > 0; rows -= most) {
       const auto n = static_cast<std::size_t>(std::min(rows, most) * columns);
-      const std::vector<float> block = floats_of(leader_->next_result(0), n);
-      values.insert(values.end(), block.begin(), block.end());
+      const std::vector<std::byte> block = leader_->next_result(0, n * sizeof(float));
+      values.resize(values.size() + n);
+      std::memcpy(values.data() + values.size() - n, block.data(), block.size());
     }
   };
   const std::int64_t vocab_size = config_.model.vocab_size, rows = std::ssize(input.logit_rows);
@@ -203,19 +194,6 @@ void FakeRanks::end_statistics() {
   config_.coverage->count(Event::kRanksCounted);
   leader_->set_int8x2(kInt8x2);
   config_.model.int8x2 = kInt8x2;
-}
-
-Result<void> FakeRanks::share(const model::Adapter& adapter) {
-  if (!leader_->intact()) return {};
-  try {
-    leader_->share(adapter);
-    return {};
-  } catch (const LoadError& failure) {
-    if (!leader_->intact()) return {};
-    Error error = failure.error();
-    error.code = ErrorCode::kUnavailable;
-    return error;
-  }
 }
 
 void FakeRanks::recover() {

@@ -43,7 +43,7 @@ class FakeRanks {
   // Compute a step as model::Transformer does. Throw LoadError.
   void begin(const model::BatchInput& input);
   FakeResults finish(const model::BatchInput& input);  // of the oldest step
-  Result<void> share(const model::Adapter& adapter);
+  Result<void> share(const model::Adapter& adapter) { return leader_->try_share(adapter); }
   // All others are started anew. Throws LoadError where that cannot be.
   void recover();
   const model::RankLeader& leader() const noexcept { return *leader_; }

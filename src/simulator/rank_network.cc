@@ -174,15 +174,20 @@ Result<void> RankNetwork::may_die(int rank) {
   return {};
 }
 
+// What in_order() has put before the next command of a rank that lives.
+void RankNetwork::do_work(Rank& of) {
+  while (!of.dead && !of.commands.empty() && of.commands.front().work) {
+    const auto work = std::move(of.commands.front().work);
+    of.commands.pop_front();
+    work();
+  }
+}
+
 // The rank follows its next command. False: none has come, or it cannot follow any.
 bool RankNetwork::advance(int rank) {
   Rank& own = of(rank);
   if (own.dead || own.runs) return false;
-  while (!own.commands.empty() && own.commands.front().work) {
-    const auto work = std::move(own.commands.front().work);
-    own.commands.pop_front();
-    work();
-  }
+  do_work(own);
   if (own.commands.empty() || own.commands.front().ready > env_.time) return false;
   own.runs = true;
   try {
@@ -191,11 +196,7 @@ bool RankNetwork::advance(int rank) {
     if (!own.dead) own.dead = failure.error();
   }
   own.runs = false;
-  while (!own.dead && !own.commands.empty() && own.commands.front().work) {
-    const auto work = std::move(own.commands.front().work);
-    own.commands.pop_front();
-    work();
-  }
+  do_work(own);
   return true;
 }
 

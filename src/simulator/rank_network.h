@@ -87,6 +87,7 @@ class RankNetwork {
   Message receive(int rank);
   Result<void> may_die(int rank);
   bool happens(RankFault fault, RankFaults::Of of);
+  static void do_work(Rank& of);
   bool advance(int rank);
   template <typename Come>
   Result<void> wait_for(int rank, comm::Communicator::Timeout timeout, const Come& come);

@@ -115,6 +115,7 @@ def test_predicts_the_steps_of_ranks(millrace, tiny, speeds, tmp_path):
     assert "predicted on 2 hosts, 25.0 us and 1.0 GB/s between ranks" in millrace(*flags, "--hosts", 2).out
     stages = json.loads(millrace("inspect", tiny, "-pp", 2, "--model-speed", one, "--link-speed", link, "--json").out)["tensor_parallel"]["predicted"]
     assert stages["fixed_ms"] == pytest.approx(1.0 + 2 * 0.025)  # rows to the second stage, and logits back
+    assert stages["weights_ms"] == pytest.approx(2 * 100.0)  # one stage at a time, on half of the processors, whatever each has to do
     report = tmp_path / "ranks.json"
     report.write_text(millrace(*flags, "--hosts", 2, "--json").out)
     served = millrace("simulate", "--workload", "requests=1,input=1,output=2", "--model-speed", report, "--json")

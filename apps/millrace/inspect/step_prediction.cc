@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "base/error.h"
 #include "link_speed.h"
@@ -16,11 +17,14 @@ using Json = nlohmann::ordered_json;
 // All stages of a step, one behind the other, and what they pass on.
 sched::SharedWork shared_work(const std::vector<model::RankPlan>& plans, const model::ModelSpec& spec,
                               const model::Shards& shards, int hosts) {
-  sched::SharedWork work{.hosts = hosts, .stages = shards.stages()};
-  for (const model::RankPlan& plan : plans) work.imbalance = std::max(work.imbalance, plan.work / plan.share);
+  sched::SharedWork work{.part = 0.0};
   for (int stage = 0; stage < shards.stages(); ++stage) {
-    const std::size_t first = static_cast<std::size_t>(stage) * static_cast<std::size_t>(shards.stage_ranks());
-    const model::PlannedExchanges& exchanges = plans[first].exchanges;
+    const auto ranks = static_cast<std::size_t>(shards.stage_ranks());
+    const auto of_stage = std::span(plans).subspan(static_cast<std::size_t>(stage) * ranks, ranks);
+    double slowest = 0.0;
+    for (const model::RankPlan& plan : of_stage) slowest = std::max(slowest, plan.work / plan.share);
+    work.part += slowest / hosts;  // all ranks' shares together are 1, and all hosts' processors are `hosts`
+    const model::PlannedExchanges& exchanges = of_stage.front().exchanges;
     work.exchanges += static_cast<double>(exchanges.count);
     work.row_bytes += static_cast<double>(exchanges.row_bytes);
     work.logit_bytes += static_cast<double>(exchanges.logit_bytes);

@@ -182,6 +182,19 @@ void RankLeader::share(const Adapter& adapter) {
       });
 }
 
+Result<void> RankLeader::try_share(const Adapter& adapter) {
+  if (lost_) return {};
+  try {
+    share(adapter);
+    return {};
+  } catch (const LoadError& failure) {
+    if (lost_) return {};
+    Error error = failure.error();
+    error.code = ErrorCode::kUnavailable;
+    return error;
+  }
+}
+
 std::uint64_t RankLeader::step(const BatchInput& input, std::uint32_t store, std::span<const int> state_ranks) {
   const RankTimer since_begin = timer();
   adapters_.send_news([this](const RankCommand& command) { send(command); });
@@ -236,6 +249,15 @@ std::vector<std::byte> RankLeader::next_rows(std::size_t index, int rank) {
   if (lost_) throw LoadError(*lost_);  // no step is left
   const Step& step = steps_[index];
   return answers_.next(step.reports[static_cast<std::size_t>(rank) - 1], step.timeout);
+}
+
+std::vector<std::byte> RankLeader::next_result(std::size_t index, std::size_t bytes) {
+  std::vector<std::byte> rows = next_rows(index, result_rank());
+  if (rows.size() != bytes) {
+    throw_load_error(ErrorCode::kUnavailable, "rank", "the last stage answers {} bytes instead of {}", rows.size(),
+                     bytes);
+  }
+  return rows;
 }
 
 void RankLeader::computed(std::uint64_t residual_key) {

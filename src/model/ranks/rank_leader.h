@@ -48,6 +48,9 @@ class RankLeader {
   // The others get the adapter, if they have it not; waits for all. Steps do so for adapters that they find. Throws
   // LoadError as AnnouncedAdapters::share() too, after which the others go on.
   void share(const Adapter& adapter);
+  // The same for requests that wait for it: kUnavailable where it is the adapter that a rank cannot read. A rank that
+  // has ended is nothing that is the adapter's: the next step fails, and then it is shared again.
+  Result<void> try_share(const Adapter& adapter);
   // Rank 0 begins to read such an adapter: the others begin with the next step, so that share() need not wait. Any
   // thread; sends nothing itself.
   void foresee(const std::string& path, const AdapterOptions& options) { adapters_.foresee(path, options); }
@@ -62,7 +65,8 @@ class RankLeader {
   // several stages, logits and blocks of what goes to the sink. `index`: among the steps that are not finished, the
   // oldest is 0.
   std::vector<std::byte> next_rows(std::size_t index, int rank);
-  std::vector<std::byte> next_result(std::size_t index) { return next_rows(index, result_rank()); }
+  // The same of the last stage. Throws kUnavailable where these are not so many bytes.
+  std::vector<std::byte> next_result(std::size_t index, std::size_t bytes);
   // Waits until the others have computed that step, which is finished then. Throws kUnavailable, naming the rank, also
   // where one of them did something else, or has other rows than this rank or damaged weights (param: kDamage).
   // `timer`: since this rank is at it again. Returns what they report of experts and overflows, and the fewest rounds

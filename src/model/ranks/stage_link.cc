@@ -58,13 +58,8 @@ void StageLink::answer(const backend::DeviceView& rows) const {
 }
 
 void take_result(RankLeader& leader, std::size_t step, backend::Backend& backend, const backend::DeviceView& rows) {
-  const std::vector<std::byte> bytes = leader.next_result(step);
-  const auto expected = static_cast<std::size_t>(rows.rows() * rows.cols()) * sizeof(float);
-  if (bytes.size() != expected) {
-    throw_load_error(ErrorCode::kUnavailable, "rank", "the last stage answers {} bytes instead of {}", bytes.size(),
-                     expected);
-  }
-  backend.upload(bytes, rows.data);
+  const auto bytes = static_cast<std::size_t>(rows.rows() * rows.cols()) * sizeof(float);
+  backend.upload(leader.next_result(step, bytes), rows.data);
 }
 
 void mark_used_elsewhere(WeightLoader& loader, const RankShards& shards) {
