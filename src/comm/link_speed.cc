@@ -19,16 +19,25 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kTimeout{30};
 constexpr std::size_t kLittle = 64, kMiddle = 8192, kMuch = kLinkSpeedMemory / 2;
 
-// Exchanges so many bytes, each rank's part as large. Blocks lie in two places by turns: a rank writes one while others
-// may still read the other.
+// Exchanges between the ranks of a stage, each rank's part as large. They lie in two places by turns: a rank writes one
+// while others may still read the other.
 class Exchanges {
  public:
-  Exchanges(Communicator& group, std::size_t bytes) : group_(group), bytes_(bytes) {
-    const auto ranks = static_cast<std::size_t>(group.stage_ranks());
-    for (std::size_t rank = 1; rank <= ranks; ++rank) ends_.push_back(bytes * rank / ranks);
+  explicit Exchanges(Communicator& group) : group_(group), ends_(static_cast<std::size_t>(group.stage_ranks())) {}
+
+  // So many of so many bytes, one behind the other. Returns the mean time of one, in microseconds.
+  Result<double> run(std::size_t bytes, int times) {
+    for (std::size_t rank = 0; rank < ends_.size(); ++rank) ends_[rank] = bytes * (rank + 1) / ends_.size();
+    const Clock::time_point start = Clock::now();
+    for (int i = 0; i < times; ++i) {
+      if (auto met = exchange(); !met) return met.error();
+    }
+    return std::chrono::duration<double, std::micro>(Clock::now() - start).count() / times;
   }
-  Result<void> run() {
-    const std::size_t first = (++count_ % 2) * bytes_;
+
+ private:
+  Result<void> exchange() {
+    const std::size_t first = (++count_ % 2) * kMuch;
     const auto own = static_cast<std::size_t>(group_.place());
     const std::size_t begin = own == 0 ? 0 : ends_[own - 1];
     std::byte* block = group_.memory().data() + first;
@@ -40,44 +49,45 @@ class Exchanges {
     return met;
   }
 
- private:
   Communicator& group_;
-  const std::size_t bytes_;
   std::vector<std::size_t> ends_;
-  std::vector<std::byte> read_ = std::vector<std::byte>(bytes_);
+  std::vector<std::byte> read_ = std::vector<std::byte>(kMuch);
   std::uint64_t count_ = 0;
 };
 
-// Of the mean of ten at a time: a look at the clock takes a tenth as long as a fast exchange.
-Result<double> median(Communicator& group, std::size_t bytes, int rounds) {
-  constexpr int kTogether = 10;
-  Exchanges exchange(group, bytes);
-  std::vector<double> times;
-  for (int round = -rounds / 10; round < rounds; ++round) {
-    const Clock::time_point start = Clock::now();
-    for (int i = 0; i < kTogether; ++i) {
-      if (auto met = exchange.run(); !met) return met.error();
-    }
-    const std::chrono::duration<double, std::micro> took = Clock::now() - start;
-    if (round >= 0) times.push_back(took.count() / kTogether);
-  }
-  std::ranges::nth_element(times, times.begin() + rounds / 2);
-  return times[static_cast<std::size_t>(rounds / 2)];
+double median(std::vector<double>& times) {
+  std::ranges::nth_element(times, times.begin() + std::ssize(times) / 2);
+  return times[times.size() / 2];
 }
 
 }  // namespace
 
+// All sizes by turns, so that what else runs on the machine slows all of them. A look at the clock takes a tenth as
+// long as a fast exchange: small ones are measured ten at a time.
 Result<LinkSpeed> measure_link_speed(Communicator& group) {
-  const auto little = median(group, kLittle, 500);
-  if (!little) return little.error();
-  const auto middle = median(group, kMiddle, 500);
-  if (!middle) return middle.error();
-  const auto much = median(group, kMuch, 50);
-  if (!much) return much.error();
-  const double further_us = std::max(*much - *little, 1e-3);
-  return LinkSpeed{.latency_us = *little,
+  constexpr int kRounds = 300, kWarmUp = 30;
+  struct Size {
+    std::size_t bytes;
+    int times;
+    std::vector<double> took = {};
+  } sizes[] = {{kLittle, 10}, {kMiddle, 10}, {kMuch, 1}};
+  Exchanges exchanges(group);
+  for (int round = 0; round < kWarmUp + kRounds; ++round) {
+    for (Size& size : sizes) {
+      const auto took = exchanges.run(size.bytes, size.times);
+      if (!took) return took.error();
+      if (round >= kWarmUp) size.took.push_back(*took);
+    }
+  }
+  const double latency_us = median(sizes[0].took), further_us = median(sizes[2].took) - latency_us;
+  if (further_us <= 0.0) {
+    return make_error(ErrorCode::kUnavailable, "link-speed",
+                      "{} bytes took no longer than {}: other programs disturb the measurement, try again", kMuch,
+                      kLittle);
+  }
+  return LinkSpeed{.latency_us = latency_us,
                    .gb_per_s = static_cast<double>(kMuch - kLittle) / further_us * 1e-3,
-                   .exchange_8k_us = *middle};
+                   .exchange_8k_us = median(sizes[1].took)};
 }
 
 Result<LinkSpeed> measure_shm_link_speed() {

@@ -14,7 +14,7 @@ struct LinkSpeed {
 
 // On all ranks of the stage together, whose memory() has kLinkSpeedMemory bytes at least. Each rank writes its part of
 // a block, exchanges it, and copies the others'. Takes about a second over a slow network. Errors as
-// Communicator::await().
+// Communicator::await(), and kUnavailable where other programs disturb it so much that bytes seem to take no time.
 Result<LinkSpeed> measure_link_speed(Communicator& group);
 inline constexpr std::size_t kLinkSpeedMemory = std::size_t{512} << 10;
 
