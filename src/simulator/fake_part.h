@@ -43,7 +43,6 @@ class FakePart final : public model::RankPart {
 
   // The pages of the store that was made last; null: there are none.
   FakeDevice* device() noexcept { return device_; }
-  const FakeHeads& heads() const noexcept { return heads_; }
 
  private:
   friend class FakePages;

@@ -46,7 +46,6 @@ class FakeRanks {
   Result<void> share(const model::Adapter& adapter) { return leader_->try_share(adapter); }
   // All others are started anew. Throws LoadError where that cannot be.
   void recover();
-  const model::RankLeader& leader() const noexcept { return *leader_; }
 
   // T1 of docs/simulator.md, between two steps of the engine.
   void check();
