@@ -40,16 +40,16 @@ auto loader_of(std::string_view vocabulary) {
 
 }  // namespace
 
-Result<std::unique_ptr<Checkpoint>> open_checkpoint(Env& env, const std::string& path) {
+Result<std::unique_ptr<Checkpoint>> open_checkpoint(Env& env, const std::string& path, bool with_text) {
   if (is_gguf(env, path)) {
     text::GgufVocabulary vocabulary;
     auto checkpoint = read_gguf(env, path, &vocabulary);
-    if (!checkpoint || vocabulary.tokens.empty()) return checkpoint;
+    if (!checkpoint || !with_text || vocabulary.tokens.empty()) return checkpoint;
     return with_tokenizer(*std::move(checkpoint), text::load_gguf_tokenizer(std::move(vocabulary)));
   }
   TokenizerFiles files;
   auto checkpoint = read_huggingface(env, path, &files);
-  if (!checkpoint) return checkpoint;
+  if (!checkpoint || !with_text) return checkpoint;
   const std::vector<std::int32_t> ends = (*checkpoint)->generation.eos_token_ids;
   if (!files.tokenizer_json.empty()) {
     return with_tokenizer(*std::move(checkpoint),

@@ -227,15 +227,26 @@ TEST_F(RecoveryTest, NothingIsComputedOnWithDamagedWeights) {
   EXPECT_EQ(disk_->cleared, 1);
 }
 
-TEST_F(RecoveryTest, BeamsEndAndOthersGoOn) {
-  Request beams = request(20, 1);
+// Wherever the step is in the search: beams that have scores wait with pages that are lost too.
+TEST_F(RecoveryTest, BeamsGoOnWhereTheyWere) {
+  Request beams = request(100, 1);
+  beams.n = 2;
   beams.beams.emplace();
-  beams.beams->width = 3;
-  const auto engine = engine_that_fails({4});
-  const RequestId failing = engine->submit(beams).or_throw(), other = engine->submit(request(40, 2)).or_throw();
-  const auto found = drain(*engine);
-  EXPECT_EQ(found.at(failing).last.finish, FinishReason::kError);
-  EXPECT_EQ(found.at(other).tokens, answers(*engine_that_fails({}), {request(40, 2)})[0]);
+  beams.beams->width = 4;
+  beams.beams->groups = 2;
+  beams.beams->diversity_penalty = 0.5;
+  beams.sampling.logprobs = 2;
+  const std::vector<Request> asked{beams, request(40, 2), request(150, 3)};
+  const auto whole = engine_that_fails({});
+  const auto expected = answers(*whole, asked);
+  ASSERT_EQ(expected.size(), 4u);
+  const auto steps = static_cast<int>(whole->counters().steps);
+  for (int step = 1; step <= steps; ++step) {
+    const auto engine = engine_that_fails({step, step + 3});
+    ASSERT_EQ(answers(*engine, asked), expected) << step;
+    ASSERT_GE(failing_->recoveries(), 1);
+    engine->check_integrity();
+  }
 }
 
 }  // namespace

@@ -203,7 +203,7 @@ void StepLoop::lose(LaunchedStep step, const Result<StepResult>& result, std::ve
   std::deque<LaunchedStep> lost = std::exchange(launched_, {});
   for (std::size_t i = 0; i < lost.size(); ++i) (void)state_.executor->wait();
   lost.push_front(std::move(step));
-  if (!recover(lost, result.error(), outputs)) {
+  if (!recover(lost, result.error())) {
     for (LaunchedStep& each : lost) commit(std::move(each), result, outputs);
   }
   if (result.error().param == model::kDamage) forget_kept();
@@ -211,17 +211,11 @@ void StepLoop::lose(LaunchedStep step, const Result<StepResult>& result, std::ve
   seats_.share_again(outputs);
 }
 
-bool StepLoop::recover(std::deque<LaunchedStep>& lost, const Error& error, std::vector<Output>& outputs) {
+bool StepLoop::recover(std::deque<LaunchedStep>& lost, const Error& error) {
   while (state_.sessions.reclaim()) {
   }
   const auto recovered = state_.executor->recover();
   if (!recovered) log::error("the device cannot be used again: {}", recovered.error().message);
-  for (const auto list : {state_.scheduler.running(), state_.scheduler.waiting()}) {
-    for (const sched::Sequence* s : list) {  // pages of scored beams are not in the scheduler's hands
-      const auto& sequence = static_cast<const ActiveSequence&>(*s);
-      if (sequence.is_beam && sequence.ending == FinishReason::kNone) beams_.fail(sequence, error);
-    }
-  }
   const bool again = recovered && ++failures_ <= kMaxFailures;  // it may be what these requests compute that fails
   log::warn("a step has failed: {}{}", error.message, again ? "; it is to be computed again" : "");
   if (!again) {
@@ -233,7 +227,6 @@ bool StepLoop::recover(std::deque<LaunchedStep>& lost, const Error& error, std::
     state_.scheduler.committed(step.plan, state_.view());
     step.branches.clear();
   }
-  beams_.advance(outputs);
   return true;
 }
 
@@ -262,6 +255,11 @@ void StepLoop::forget_pages() {
   };
   std::ranges::for_each(state_.scheduler.running(), forget);
   std::ranges::for_each(state_.scheduler.waiting(), forget);
+  for (const RequestId id : state_.requests.searches()) {  // beams that have scores may be in nobody's hands
+    for (const auto& beam : state_.requests.at(id).answers) {
+      if (beam != nullptr) forget(beam.get());
+    }
+  }
   state_.cache.clear();
 }
 

@@ -60,7 +60,7 @@ class StepLoop {
   void fail_row(const sched::StepRow& row, const Error& error, std::vector<Output>& outputs);
   void lose(LaunchedStep step, const Result<StepResult>& result, std::vector<Output>& outputs);
   // Whether the device works again, and everything that the steps were about is to be computed again.
-  bool recover(std::deque<LaunchedStep>& lost, const Error& error, std::vector<Output>& outputs);
+  bool recover(std::deque<LaunchedStep>& lost, const Error& error);
   void forget_pages();
   void forget_kept();
   static void uncount(const sched::StepRow& row);

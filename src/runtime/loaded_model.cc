@@ -188,12 +188,12 @@ std::uint64_t packed_key(std::uint64_t checkpoint_key, const ModelConfig& config
   return checksum(fmt::format("{:016x} rank {} of {}", checkpoint_key, rank, config.ranks.text()));
 }
 
-Opened open_model(const ModelConfig& config) {
+Opened open_model(const ModelConfig& config, bool with_text) {
   Opened opened;
   LoadedModel& loaded = opened.loaded;
   const TimePoint start = Env::system().now();
   loaded.config = config;
-  loaded.checkpoint = checkpoint::open_checkpoint(Env::system(), config.path).or_throw();
+  loaded.checkpoint = checkpoint::open_checkpoint(Env::system(), config.path, with_text).or_throw();
   if (const model::ScaledAdapter adapter{config.merged_lora}; !adapter.path.empty()) {
     opened.merged = model::merge_adapters(Env::system(), *loaded.checkpoint, config.make_backend(1), {&adapter, 1});
   }
@@ -319,7 +319,7 @@ void restart_ranks(const LoadedModel& loaded) {
 }
 
 LoadedModel load_rank(const ModelConfig& config, const std::shared_ptr<comm::Communicator>& group) {
-  return load_opened(open_model(config), group, {}, {});
+  return load_opened(open_model(config, false), group, {}, {});
 }
 
 namespace {
@@ -336,7 +336,7 @@ LoadedModel load_model(const ModelConfig& asked, const std::function<void(double
   asked.validate().or_throw();
   ModelConfig config = asked;
   config.threads = threads_here(asked);
-  Opened opened = open_model(config);
+  Opened opened = open_model(config, true);
   std::unique_ptr<RankGroup> ranks;
   if (config.ranks.ranks() > 1) {
     ModelConfig of_others = opened.loaded.config;

@@ -141,7 +141,7 @@ void Oracle::check_error(const Asked& asked, const Output& output, const Circums
                     has_one ? "it had begun to answer" : "it has none");
     }
     coverage_.count(Event::kRejectedLate);
-  } else if (!terms.faulty && !(terms.ranks_lost && (asked.request.beams || !asked.request.adapters.empty()))) {
+  } else if (!terms.faulty && !(terms.ranks_lost && !asked.request.adapters.empty())) {
     verdict_.fail("S1", asked.id, "failed without a fault: {}", output.error->message);
   }
 }

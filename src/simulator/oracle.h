@@ -50,7 +50,7 @@ struct Circumstances {
   bool caching = false;                    // the prefix cache is on
   bool rejects_late = false;               // the policy may reject a waiting request that would miss its targets
   bool faulty = false;                     // a fault has just happened, so requests may end with an error
-  bool ranks_lost = false;                 // a step was, so that searches and requests with adapters may end so
+  bool ranks_lost = false;                 // a step was, so that requests with adapters may end so
   const AdapterShelf* adapters = nullptr;  // may refuse requests with adapters
 };
 

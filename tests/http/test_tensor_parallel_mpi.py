@@ -19,6 +19,10 @@ BUILD = PROGRAM.parents[1]
 LIBRARY, RANKS_OF_TESTS = BUILD / "lib/millrace/libmillrace_mpi.so", BUILD / "src/comm/comm_test"
 OVER_MPI = ["--distributed-executor-backend", "mpi", "-t", "1", "--allow-oversubscription"]  # whatever the machine has
 TCP = ["--mca", "btl", "tcp,self"]
+ALL = "MILLRACE_TEST_ALL" in os.environ  # ./dev test --all: signals at twenty points instead of one
+STEPS = [i / 10 for i in range(20)] if ALL else [0.3]
+LOADING = [0, 0.05, 0.1, 0.2, 0.3, 0.5] if ALL else [0.1]
+DRAINED = [0, 0.1, 0.3] if ALL else [0.1]
 
 
 def over_mpi(ranks):
@@ -151,11 +155,44 @@ def test_a_completion_over_a_network_is_that_of_one_rank(run, prompt, told):
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP])
-def test_a_rank_that_is_lost_in_a_step_ends_the_job(mpirun, model, tmp_path, how):
+@pytest.mark.parametrize("seconds", STEPS)
+def test_a_rank_that_is_lost_in_a_step_ends_the_job(mpirun, model, tmp_path, seconds, how):
+    body = {"prompt": "Once upon a time", "max_tokens": 2000, "ignore_eos": True, "temperature": 0}
+    with ServerOfRanks(mpirun, model, tmp_path, 2) as running, concurrent.futures.ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(running.call, "POST", TEXT, body)
+        time.sleep(seconds)
+        ends_with_the_name_of_rank_1(running, how)
+        reply = answer.exception(5) or answer.result()
+        assert isinstance(reply, OSError) or reply.status in (500, 503), reply
+
+
+@pytest.mark.parametrize("seconds", LOADING)
+def test_a_rank_that_is_killed_while_it_loads_ends_the_job(mpirun, model, tmp_path, seconds):
+    job = Job(tmp_path)
+    words = [*mpirun, "-np", 2, job.counted, PROGRAM, "run", model, "One", "--max-tokens", "1000", "--ignore-eos", *over_mpi(2)]
+    with subprocess.Popen(list(map(str, words)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment() | job.env()) as running:
+        try:
+            wait_until(lambda: len(job.processes()) == 2)
+            time.sleep(seconds)
+            os.kill(job.processes()[1], signal.SIGKILL)
+            said = running.communicate(timeout=20)[0].decode()
+            assert running.returncode in (70, 137), said
+            # Before they have met there is only the launcher, which ends all.
+            assert job.codes().get(0, 137) in (70, 137, 143), said
+            wait_until(lambda: job.processes() == {})
+        finally:
+            running.kill()
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP])
+@pytest.mark.parametrize("seconds", DRAINED)
+def test_a_rank_that_is_lost_while_the_server_drains_ends_the_job(mpirun, model, tmp_path, seconds, how):
     body = {"prompt": "Once upon a time", "max_tokens": 2000, "ignore_eos": True, "temperature": 0}
     with ServerOfRanks(mpirun, model, tmp_path, 2) as running, concurrent.futures.ThreadPoolExecutor(1) as pool:
         answer = pool.submit(running.call, "POST", TEXT, body)
         time.sleep(0.3)
+        os.kill(running.job.processes()[0], signal.SIGTERM)
+        time.sleep(seconds)
         ends_with_the_name_of_rank_1(running, how)
         reply = answer.exception(5) or answer.result()
         assert isinstance(reply, OSError) or reply.status in (500, 503), reply

@@ -92,6 +92,26 @@ std::vector<float> pattern(const std::string& name, std::int64_t k) {
   return x;
 }
 
+// A row as a kernel sees it, beside what it was, and how far off each value may be.
+struct SeenRow {
+  SeenRow(const LinearInput& input, ActivationType type, std::int64_t r, std::int64_t k, bool rounds_to_words)
+      : x(static_cast<std::size_t>(k)), original(x), half_step(x), half_word(x) {
+    for (std::int64_t i = 0; i < k; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      x[at] = input.seen(type, r, i);
+      original[at] = input.seen(ActivationType::kF32, r, i);
+      if (is_int8(type)) half_step[at] = input.half_step(type, r, i);
+    }
+    if (!rounds_to_words) return;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      double largest = 0.0;
+      for (std::size_t j = i / 16 * 16; j < i / 16 * 16 + 16; ++j) largest = std::max(largest, std::fabs(x[j]));
+      half_word[i] = 0.5 * largest / 32767.0;
+    }
+  }
+  std::vector<double> x, original, half_step, half_word;
+};
+
 class LinearKernels : public testing::TestWithParam<LinearCase> {};
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(LinearKernels);
 
@@ -109,22 +129,17 @@ TEST_P(LinearKernels, MatchFloat64) {
       const LinearInput input(pattern(name, k), k);
       const std::vector<float> out = run(c, weight, input);
       for (std::int64_t r = 0; r < kRows; ++r) {
+        const SeenRow seen(input, type, r, k, rounds_to_words);
         for (std::int64_t n = 0; n < kOutputs; ++n) {
           double exact = 0.0, terms = 0.0, unquantized = 0.0, lost = 0.0, of_words = 0.0;
-          for (std::int64_t i = 0; i < k; ++i) {
-            const auto w = static_cast<std::size_t>(n * k + i);
-            const double x = input.seen(type, r, i), original = input.seen(ActivationType::kF32, r, i);
-            exact += x * weight.values[w];
-            terms += std::fabs(x) * weight.magnitude[w];
-            unquantized += original * weight.values[w];
-            if (is_int8(type)) lost += input.half_step(type, r, i) * std::fabs(weight.values[w]);
-            if (rounds_to_words) {
-              double largest = 0.0;
-              for (std::int64_t j = i / 16 * 16; j < i / 16 * 16 + 16; ++j) {
-                largest = std::max(largest, std::fabs(static_cast<double>(input.seen(type, r, j))));
-              }
-              of_words += 0.5 * largest / 32767.0 * std::fabs(weight.values[w]);
-            }
+          const std::size_t first = static_cast<std::size_t>(n * k);
+          for (std::size_t i = 0; i < seen.x.size(); ++i) {
+            const double weight_size = std::fabs(weight.values[first + i]);
+            exact += seen.x[i] * weight.values[first + i];
+            terms += std::fabs(seen.x[i]) * weight.magnitude[first + i];
+            unquantized += seen.original[i] * weight.values[first + i];
+            lost += seen.half_step[i] * weight_size;
+            of_words += seen.half_word[i] * weight_size;
           }
           const double y = out[static_cast<std::size_t>(r * kOutputs + n)];
           const double rounding =

@@ -77,15 +77,18 @@ void RankExchange::record(StepProgram& program, const Content& content) {
       owners = owners.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(rows));
     }
     set_ends(block, ranks());
+    const bool puts = is_read_by_others(block);
     if (static_cast<std::size_t>(rows) * row_bytes <= kAloneBytes) {
-      program.add_tasks(1, [&block, rows, this](std::int64_t, int) {
-        put(block, 0, rows);
+      program.add_tasks(1, [&block, rows, puts, this](std::int64_t, int) {
+        if (puts) put(block, 0, rows);
         meet(block);
         take(block, 0, rows);
       });
       continue;
     }
-    program.add_split(rows, 1, [&block, this](std::int64_t begin, std::int64_t end, int) { put(block, begin, end); });
+    if (puts) {
+      program.add_split(rows, 1, [&block, this](std::int64_t begin, std::int64_t end, int) { put(block, begin, end); });
+    }
     program.add_tasks(1, [&block, this](std::int64_t, int) { meet(block); });
     program.add_split(rows, 1, [&block, this](std::int64_t begin, std::int64_t end, int) { take(block, begin, end); });
   }
@@ -132,7 +135,8 @@ void RankExchange::put_codes(const Block& block, std::int64_t begin, std::int64_
 void RankExchange::meet(const Block& block) noexcept {
   if (has_failed_.load(std::memory_order_relaxed)) return;
   const std::span<std::byte> own = bytes_of(block, rank());
-  const std::uint64_t sum = is_checked(communicator_->published() + 1) ? key_of_part(own) : 0;
+  const bool has_key = is_read_by_others(block) && is_checked(communicator_->published() + 1);
+  const std::uint64_t sum = has_key ? key_of_part(own) : 0;
   std::memcpy(own.data() + own.size() - kChecksum, &sum, kChecksum);
   const std::uint64_t number =
       communicator_->publish({.first = block.first, .ends = block.ends, .leader_only = block.content.args.leader_only});

@@ -64,6 +64,7 @@ class RankExchange {
   };
   void record(StepProgram& program, const Content& content);
   static void set_ends(Block& block, int ranks);
+  bool is_read_by_others(const Block& block) const noexcept { return !block.content.args.leader_only || rank() != 0; }
   // What a rank has of the block: values and checksum.
   std::span<std::byte> bytes_of(const Block& block, int rank) const noexcept;
   float* part(const Block& block, int rank) const noexcept {
