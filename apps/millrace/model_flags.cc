@@ -66,6 +66,10 @@ void ModelFlags::declare_ranks(CLI::App& app) {
                  "memory, and steps of several sequences overlap; one sequence alone gets no faster")
       ->envname("MILLRACE_PIPELINE_PARALLEL_SIZE")
       ->check(CLI::Range(1, runtime::kMaxRanks));
+  app.add_option("--pipeline-parallel-shares", ranks.pipeline_parallel_shares,
+                 "Shares of the stages, their speeds in any unit, e.g. 1,2; default equal ones")
+      ->delimiter(',')
+      ->needs("--pipeline-parallel-size");
   app.add_option("--distributed-executor-backend", ranks.distributed_executor_backend,
                  "How those processes are started. shm: by millrace, on this host; mpi: by mpirun, on several hosts")
       ->envname("MILLRACE_DISTRIBUTED_EXECUTOR_BACKEND")

@@ -55,19 +55,20 @@ std::vector<double> work_before_layers(const ModelSpec& spec) {
   return before;
 }
 
-// The first layers of stages of which the busiest has as little work as possible, and the number of layers.
-std::vector<std::int64_t> divide_layers(const ModelSpec& spec, int stages) {
+// The first layers of stages of such speeds, of which the slowest takes as little time as possible, and the number of
+// layers.
+std::vector<std::int64_t> divide_layers(const ModelSpec& spec, std::span<const double> speeds) {
   const std::vector<double> before = work_before_layers(spec);
-  const std::size_t layers = spec.layers.size(), n = static_cast<std::size_t>(stages);
-  // busiest[s][l]: of the first s + 1 stages, where these have the first l layers; from[s][l]: where the last begins.
-  std::vector busiest(n, std::vector(layers + 1, std::numeric_limits<double>::infinity()));
+  const std::size_t layers = spec.layers.size(), n = speeds.size();
+  // slowest[s][l]: of the first s + 1 stages, where these have the first l layers; from[s][l]: where the last begins.
+  std::vector slowest(n, std::vector(layers + 1, std::numeric_limits<double>::infinity()));
   std::vector from(n, std::vector<std::size_t>(layers + 1, 0));
-  for (std::size_t l = 1; l <= layers; ++l) busiest[0][l] = before[l];
+  for (std::size_t l = 1; l <= layers; ++l) slowest[0][l] = before[l] / speeds[0];
   for (std::size_t s = 1; s < n; ++s) {
     for (std::size_t l = s + 1; l <= layers; ++l) {
       for (std::size_t begin = s; begin < l; ++begin) {
-        const double work = std::max(busiest[s - 1][begin], before[l] - before[begin]);
-        if (work < busiest[s][l]) busiest[s][l] = work, from[s][l] = begin;
+        const double time = std::max(slowest[s - 1][begin], (before[l] - before[begin]) / speeds[s]);
+        if (time < slowest[s][l]) slowest[s][l] = time, from[s][l] = begin;
       }
     }
   }
@@ -79,11 +80,21 @@ std::vector<std::int64_t> divide_layers(const ModelSpec& spec, int stages) {
   return first;
 }
 
+Result<void> check_shares(const char* flag, std::span<const double> shares) {
+  for (const double share : shares) {
+    if (std::isfinite(share) && share > 0.0) continue;
+    return make_error(ErrorCode::kInvalidArgument, flag, "{} has {}: must be numbers above 0", flag, share);
+  }
+  return {};
+}
+
 }  // namespace
 
-Result<Shards> Shards::make(const ModelSpec& spec, std::span<const double> shares, int stages) {
+Result<Shards> Shards::make(const ModelSpec& spec, std::span<const double> shares,
+                            std::span<const double> stage_shares) {
   CHECK(!shares.empty());
-  if (stages < 1 || stages > std::ssize(spec.layers)) {
+  const std::size_t stages = stage_shares.size();
+  if (stages < 1 || stages > spec.layers.size()) {
     return make_error(ErrorCode::kInvalidArgument, "pipeline-parallel-size",
                       "pipeline-parallel-size is {}: must be from 1 to {}, the layers of the model", stages,
                       spec.layers.size());
@@ -93,17 +104,13 @@ Result<Shards> Shards::make(const ModelSpec& spec, std::span<const double> share
                       "tensor-parallel-size is {}: must be from 1 to {}, the query heads of a layer", shares.size(),
                       heads);
   }
-  for (const double share : shares) {
-    if (!std::isfinite(share) || share <= 0.0) {
-      return make_error(ErrorCode::kInvalidArgument, "tensor-parallel-shares",
-                        "tensor-parallel-shares has {}: must be numbers above 0", share);
-    }
-  }
+  if (auto valid = check_shares("tensor-parallel-shares", shares); !valid) return valid.error();
+  if (auto valid = check_shares("pipeline-parallel-shares", stage_shares); !valid) return valid.error();
   const double largest = std::ranges::max(shares);  // so that sums are numbers
   std::vector<double> until;
   for (double sum = 0.0; const double share : shares) until.push_back(sum += share / largest);
   for (const double all = until.back(); double& border : until) border /= all;
-  return Shards(std::move(until), divide_layers(spec, stages));
+  return Shards(std::move(until), divide_layers(spec, stage_shares));
 }
 
 RowRange Shards::part(std::int64_t n, std::int64_t least, std::int64_t layer, int rank) const noexcept {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -18,12 +19,18 @@ namespace millrace::model {
 // does not divide goes to other ranks from layer to layer, so that no rank has more of all layers than it should.
 class Shards {
  public:
-  // The ranks of a stage get parts in proportion to `shares`, their speeds in any unit, at least one. `stages` one
-  // behind the other have layers each, so that none has much more to multiply with than others; rank r is the one of
-  // place r % (ranks of a stage) in stage r / (ranks of a stage). kInvalidArgument naming tensor-parallel-size where a
-  // layer has fewer query heads than there are ranks, tensor-parallel-shares where a share is no number above 0, or
-  // pipeline-parallel-size where there are fewer layers than stages.
-  static Result<Shards> make(const ModelSpec& spec, std::span<const double> shares, int stages = 1);
+  // The ranks of a stage get parts in proportion to `shares`, their speeds in any unit, at least one. Stages one behind
+  // the other have layers each, so that the slowest is as fast as possible: what it multiplies with, divided by its
+  // speed of `stage_shares`. Rank r is the one of place r % (ranks of a stage) in stage r / (ranks of a stage).
+  // kInvalidArgument naming tensor-parallel-size where a layer has fewer query heads than there are ranks,
+  // pipeline-parallel-size where there are fewer layers than stages, or tensor-parallel-shares or
+  // pipeline-parallel-shares where one is no number above 0.
+  static Result<Shards> make(const ModelSpec& spec, std::span<const double> shares,
+                             std::span<const double> stage_shares);
+  // The same with stages of one speed.
+  static Result<Shards> make(const ModelSpec& spec, std::span<const double> shares, int stages = 1) {
+    return make(spec, shares, std::vector<double>(static_cast<std::size_t>(std::max(stages, 0)), 1.0));
+  }
 
   int ranks() const noexcept { return stage_ranks() * stages(); }
   int stage_ranks() const noexcept { return static_cast<int>(until_.size()); }

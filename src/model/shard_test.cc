@@ -216,5 +216,24 @@ TEST(Shards, OfStagesMultiplyTogetherWhatTheModelDoes) {
   }
 }
 
+// Of twelve equal layers and no head to speak of.
+TEST(Shards, OfStagesHaveLayersByTheirSpeeds) {
+  ModelSpec spec = small_spec(6, 2);
+  spec.layers.resize(12, spec.layers.front());
+  spec.vocab_size = 1;
+  const auto layers = [&spec](const std::vector<double>& speeds) {
+    const Shards shards = Shards::make(spec, kShares[0], speeds).or_throw();
+    std::vector<std::int64_t> counts;
+    for (int rank = 0; rank < shards.ranks(); ++rank) counts.push_back(shards.layers(rank).size());
+    return counts;
+  };
+  EXPECT_EQ(layers({1, 1}), (std::vector<std::int64_t>{6, 6}));
+  EXPECT_EQ(layers({1, 2}), (std::vector<std::int64_t>{4, 8}));
+  EXPECT_EQ(layers({3, 2, 1}), (std::vector<std::int64_t>{6, 4, 2}));
+  EXPECT_EQ(layers({1, 1000}), (std::vector<std::int64_t>{1, 11}));  // each has one at least
+  const auto refused = Shards::make(spec, kShares[0], std::vector<double>{1, 0});
+  EXPECT_EQ(refused.error().message, "pipeline-parallel-shares has 0: must be numbers above 0");
+}
+
 }  // namespace
 }  // namespace millrace::model

@@ -10,7 +10,8 @@ namespace millrace::runtime {
 template <typename Archive>
 void visit_fields(Archive& archive, RankConfig& ranks) {
   archive(ranks.tensor_parallel_size, ranks.tensor_parallel_shares, ranks.pipeline_parallel_size,
-          ranks.allow_oversubscription, ranks.distributed_executor_backend, ranks.trusted_network);
+          ranks.pipeline_parallel_shares, ranks.allow_oversubscription, ranks.distributed_executor_backend,
+          ranks.trusted_network);
 }
 template <typename Archive>
 void visit_fields(Archive& archive, ModelConfig& config) {

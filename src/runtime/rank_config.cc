@@ -13,6 +13,26 @@
 
 namespace millrace::runtime {
 
+namespace {
+
+Result<void> check_shares(const char* flag, const std::vector<double>& shares, int size, const char* of) {
+  if (!shares.empty() && std::ssize(shares) != size) {
+    return make_error(ErrorCode::kInvalidArgument, flag, "{} has {} numbers: must be one for each of the {} {}", flag,
+                      shares.size(), size, of);
+  }
+  for (const double share : shares) {
+    if (std::isfinite(share) && share > 0.0) continue;
+    return make_error(ErrorCode::kInvalidArgument, flag, "{} has {}: must be numbers above 0", flag, share);
+  }
+  return {};
+}
+
+std::vector<double> or_equal(const std::vector<double>& shares, int size) {
+  return shares.empty() ? std::vector<double>(static_cast<std::size_t>(size), 1.0) : shares;
+}
+
+}  // namespace
+
 const std::vector<std::string>& executor_backends() {
   static const std::vector<std::string> names = {"shm", "mpi"};
   return names;
@@ -37,30 +57,26 @@ Result<void> RankConfig::validate() const {
                       "pipeline-parallel-size is {}: with tensor-parallel-size {} these are {} ranks, of at most {}",
                       pipeline_parallel_size, tensor_parallel_size, ranks(), kMaxRanks);
   }
-  if (!tensor_parallel_shares.empty() && std::ssize(tensor_parallel_shares) != tensor_parallel_size) {
-    return make_error(ErrorCode::kInvalidArgument, "tensor-parallel-shares",
-                      "tensor-parallel-shares has {} numbers: must be one for each of the {} ranks",
-                      tensor_parallel_shares.size(), tensor_parallel_size);
+  if (auto valid = check_shares("tensor-parallel-shares", tensor_parallel_shares, tensor_parallel_size, "ranks");
+      !valid) {
+    return valid;
   }
-  for (const double share : tensor_parallel_shares) {
-    if (std::isfinite(share) && share > 0.0) continue;
-    return make_error(ErrorCode::kInvalidArgument, "tensor-parallel-shares",
-                      "tensor-parallel-shares has {}: must be numbers above 0", share);
-  }
-  return {};
+  return check_shares("pipeline-parallel-shares", pipeline_parallel_shares, pipeline_parallel_size, "stages");
 }
 
-std::vector<double> RankConfig::shares() const {
-  return tensor_parallel_shares.empty() ? std::vector<double>(static_cast<std::size_t>(tensor_parallel_size), 1.0)
-                                        : tensor_parallel_shares;
+std::vector<double> RankConfig::shares() const { return or_equal(tensor_parallel_shares, tensor_parallel_size); }
+
+std::vector<double> RankConfig::stage_shares() const {
+  return or_equal(pipeline_parallel_shares, pipeline_parallel_size);
 }
 
 Result<model::Shards> RankConfig::shards(const model::ModelSpec& spec) const {
-  return model::Shards::make(spec, shares(), pipeline_parallel_size);
+  return model::Shards::make(spec, shares(), stage_shares());
 }
 
 std::string RankConfig::text() const {
-  const std::string stages = pipeline_parallel_size > 1 ? fmt::format(" stages {}", pipeline_parallel_size) : "";
+  std::string stages = pipeline_parallel_size > 1 ? fmt::format(" stages {}", pipeline_parallel_size) : "";
+  if (!pipeline_parallel_shares.empty()) stages += fmt::format(" of {}", fmt::join(pipeline_parallel_shares, ":"));
   return fmt::format("{}{}", fmt::join(shares(), ":"), stages);
 }
 

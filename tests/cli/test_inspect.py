@@ -142,6 +142,8 @@ def test_says_what_a_prediction_misses(millrace, tiny, speeds, flags, said):
     (["--tensor-parallel-shares", "1,2"], "--tensor-parallel-size"),
     (["--tensor-parallel-size", "0"], "--tensor-parallel-size"),
     (["--pipeline-parallel-size", "3"], "pipeline-parallel-size is 3: must be from 1 to 2, the layers of the model"),
+    (["--pipeline-parallel-size", "2", "--pipeline-parallel-shares", "1"], "pipeline-parallel-shares has 1 numbers: must be one for each of the 2 stages"),
+    (["--pipeline-parallel-size", "2", "--pipeline-parallel-shares", "1,-1"], "pipeline-parallel-shares has -1: must be numbers above 0"),
     (["--pipeline-parallel-size", "33", "--tensor-parallel-size", "2"], "these are 66 ranks, of at most 64"),
 ])
 def test_ranks_that_cannot_be_are_refused_by_name(millrace, tiny, flags, told):
