@@ -14,6 +14,7 @@
 #include <cstring>
 #include <fstream>
 #include <numeric>
+#include <ranges>
 #include <string>
 #include <utility>
 
@@ -26,9 +27,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kLooks = 4000;                   // of a rank that waits, before it sleeps
-constexpr std::chrono::seconds kStopLook{2};   // of a rank that has not come: whether a signal has stopped it
-constexpr std::chrono::milliseconds kNap{10};  // then it looks as often whether others are alive
+constexpr int kLooks = 4000;                     // of a rank that waits, before it sleeps
+constexpr int kQuickLooks = 1000;                // behind these it looks at the clock too
+constexpr std::chrono::seconds kStopLook{2};     // of a rank that has not come: whether a signal has stopped it
+constexpr std::chrono::microseconds kGone{200};  // for so long another program had the processor between two looks
+constexpr std::chrono::milliseconds kNap{10};    // then it looks as often whether others are alive
 
 long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value, const timespec* timeout) noexcept {
   return syscall(SYS_futex, &word, operation, value, timeout, nullptr, 0);
@@ -208,8 +211,14 @@ class ShmCommunicator final : public Communicator {
   Result<void> wait_for(int other, Timeout timeout, const Ready& ready) noexcept {
     ShmRank& it = of(other);
     SpinWait spin;
-    for (int i = 0; i < kLooks; ++i, spin.wait()) {
+    for (auto last = Clock::time_point::max(); const int i : std::views::iota(0, kLooks)) {
       if (ready(it)) return {};
+      spin.wait();
+      if (i < kQuickLooks) continue;
+      // Where programs share processors, who sleeps is woken when it can go on, and who looks only waits for its turn.
+      const auto now = Clock::now();
+      if (now > last && now - last > kGone) break;
+      last = now;
     }
     auto until = Clock::now() + timeout, before = Clock::now(), stop_look = before + kStopLook;
     while (true) {
