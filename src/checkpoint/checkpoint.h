@@ -73,8 +73,8 @@ void index_names(Checkpoint& checkpoint);
 std::string_view to_string(Checkpoint::Container container) noexcept;  // "gguf", "safetensors", "torch"
 
 // Opens a .gguf file, or a directory with config.json and weights in safetensors or torch's format. Errors name file,
-// field or tensor, expected and found value. Without text there is no tokenizer, which is most of the time that it
-// takes: a rank computes, and another one reads and writes text.
+// field or tensor, expected and found value. Without text the tokenizer is not read: a rank that another one tells
+// what to compute needs none.
 Result<std::unique_ptr<Checkpoint>> open_checkpoint(Env& env, const std::string& path, bool with_text = true);
 
 }  // namespace millrace::checkpoint

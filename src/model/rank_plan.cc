@@ -33,7 +33,7 @@ std::vector<RankPlan> plan_ranks(const CheckpointWeights& weights, const ModelSp
   std::vector<RankPlan> plans;
   double products = 0.0;
   for (options.rank = 0; options.rank < shards.ranks(); ++options.rank) {
-    plans.push_back({.share = shards.share(options.rank) / shards.stages(),
+    plans.push_back({.share = shards.share(options.rank),
                      .layers = shards.layers(options.rank),
                      .memory = plan_memory(weights, spec, backend, options),
                      .kv_bytes_per_token = kv_bytes_per_token(shards.kv_needs(spec, options.rank), options.kv, backend),

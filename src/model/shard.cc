@@ -68,7 +68,7 @@ std::vector<std::int64_t> divide_layers(const ModelSpec& spec, std::span<const d
     for (std::size_t l = s + 1; l <= layers; ++l) {
       for (std::size_t begin = s; begin < l; ++begin) {
         const double time = std::max(slowest[s - 1][begin], (before[l] - before[begin]) / speeds[s]);
-        if (time < slowest[s][l]) slowest[s][l] = time, from[s][l] = begin;
+        if (begin == s || time < slowest[s][l]) slowest[s][l] = time, from[s][l] = begin;
       }
     }
   }
@@ -80,6 +80,18 @@ std::vector<std::int64_t> divide_layers(const ModelSpec& spec, std::span<const d
   return first;
 }
 
+// What each is of all. Divided by the largest first, so that sums are numbers.
+std::vector<double> parts_of_one(std::span<const double> shares) {
+  const double largest = std::ranges::max(shares);
+  double sum = 0.0;
+  for (const double share : shares) sum += share / largest;
+  std::vector<double> parts;
+  for (const double share : shares) parts.push_back(share / largest / sum);
+  return parts;
+}
+
+}  // namespace
+
 Result<void> check_shares(const char* flag, std::span<const double> shares) {
   for (const double share : shares) {
     if (std::isfinite(share) && share > 0.0) continue;
@@ -87,8 +99,6 @@ Result<void> check_shares(const char* flag, std::span<const double> shares) {
   }
   return {};
 }
-
-}  // namespace
 
 Result<Shards> Shards::make(const ModelSpec& spec, std::span<const double> shares,
                             std::span<const double> stage_shares) {
@@ -110,7 +120,7 @@ Result<Shards> Shards::make(const ModelSpec& spec, std::span<const double> share
   std::vector<double> until;
   for (double sum = 0.0; const double share : shares) until.push_back(sum += share / largest);
   for (const double all = until.back(); double& border : until) border /= all;
-  return Shards(std::move(until), divide_layers(spec, stage_shares));
+  return Shards(std::move(until), parts_of_one(stage_shares), divide_layers(spec, stage_shares));
 }
 
 RowRange Shards::part(std::int64_t n, std::int64_t least, std::int64_t layer, int rank) const noexcept {

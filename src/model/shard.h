@@ -13,6 +13,9 @@
 
 namespace millrace::model {
 
+// kInvalidArgument naming the flag where one of these speeds is no number above 0.
+Result<void> check_shares(const char* flag, std::span<const double> shares);
+
 // How the ranks of a tensor-parallel group share a model: by output rows alone, so that every output remains one chain
 // of additions and any number of ranks gives the bits of one. Whole heads, groups of 32 hidden values and panels of 16
 // rows of the residual and the vocabulary are never cut. A key head whose query heads are of two ranks is of both. What
@@ -37,10 +40,10 @@ class Shards {
   int stages() const noexcept { return static_cast<int>(first_layers_.size()) - 1; }
   int stage(int rank) const noexcept { return rank / stage_ranks(); }
   int place(int rank) const noexcept { return rank % stage_ranks(); }
-  // The part of the layers of its stage, of 1.
+  // The part of a step's work that it should have: its speed beside that of all ranks, of 1.
   double share(int rank) const noexcept {
     const auto i = static_cast<std::size_t>(place(rank));
-    return until_[i] - (i == 0 ? 0.0 : until_[i - 1]);
+    return (until_[i] - (i == 0 ? 0.0 : until_[i - 1])) * stage_shares_[static_cast<std::size_t>(stage(rank))];
   }
   RowRange layers(int rank) const noexcept {
     const auto at = static_cast<std::size_t>(stage(rank));
@@ -64,12 +67,13 @@ class Shards {
   std::int64_t first_key_head(const ModelSpec& spec, std::int64_t kv_layer, int rank) const;
 
  private:
-  Shards(std::vector<double> until, std::vector<std::int64_t> first_layers)
-      : until_(std::move(until)), first_layers_(std::move(first_layers)) {}
+  Shards(std::vector<double> until, std::vector<double> stage_shares, std::vector<std::int64_t> first_layers)
+      : until_(std::move(until)), stage_shares_(std::move(stage_shares)), first_layers_(std::move(first_layers)) {}
   // The part that a rank has of n units, of which each rank of a stage has `least`.
   RowRange part(std::int64_t n, std::int64_t least, std::int64_t layer, int rank) const noexcept;
 
   std::vector<double> until_;               // the shares of each place and of those before it, of 1
+  std::vector<double> stage_shares_;        // [stages], together 1
   std::vector<std::int64_t> first_layers_;  // [stages + 1], the last is the number of layers
 };
 

@@ -230,7 +230,9 @@ TEST(Shards, OfStagesHaveLayersByTheirSpeeds) {
   EXPECT_EQ(layers({1, 1}), (std::vector<std::int64_t>{6, 6}));
   EXPECT_EQ(layers({1, 2}), (std::vector<std::int64_t>{4, 8}));
   EXPECT_EQ(layers({3, 2, 1}), (std::vector<std::int64_t>{6, 4, 2}));
+  EXPECT_DOUBLE_EQ(Shards::make(spec, kShares[0], std::vector<double>{3, 2, 1}).or_throw().share(0), 0.5);
   EXPECT_EQ(layers({1, 1000}), (std::vector<std::int64_t>{1, 11}));  // each has one at least
+  EXPECT_EQ(layers({1, 5e-324}), (std::vector<std::int64_t>{1, 11})) << "no number says how slow the second is";
   const auto refused = Shards::make(spec, kShares[0], std::vector<double>{1, 0});
   EXPECT_EQ(refused.error().message, "pipeline-parallel-shares has 0: must be numbers above 0");
 }

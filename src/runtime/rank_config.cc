@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "base/cpu.h"
@@ -15,16 +14,12 @@ namespace millrace::runtime {
 
 namespace {
 
-Result<void> check_shares(const char* flag, const std::vector<double>& shares, int size, const char* of) {
+Result<void> check_size(const char* flag, const std::vector<double>& shares, int size, const char* of) {
   if (!shares.empty() && std::ssize(shares) != size) {
     return make_error(ErrorCode::kInvalidArgument, flag, "{} has {} numbers: must be one for each of the {} {}", flag,
                       shares.size(), size, of);
   }
-  for (const double share : shares) {
-    if (std::isfinite(share) && share > 0.0) continue;
-    return make_error(ErrorCode::kInvalidArgument, flag, "{} has {}: must be numbers above 0", flag, share);
-  }
-  return {};
+  return model::check_shares(flag, shares);
 }
 
 std::vector<double> or_equal(const std::vector<double>& shares, int size) {
@@ -57,11 +52,11 @@ Result<void> RankConfig::validate() const {
                       "pipeline-parallel-size is {}: with tensor-parallel-size {} these are {} ranks, of at most {}",
                       pipeline_parallel_size, tensor_parallel_size, ranks(), kMaxRanks);
   }
-  if (auto valid = check_shares("tensor-parallel-shares", tensor_parallel_shares, tensor_parallel_size, "ranks");
+  if (auto valid = check_size("tensor-parallel-shares", tensor_parallel_shares, tensor_parallel_size, "ranks");
       !valid) {
     return valid;
   }
-  return check_shares("pipeline-parallel-shares", pipeline_parallel_shares, pipeline_parallel_size, "stages");
+  return check_size("pipeline-parallel-shares", pipeline_parallel_shares, pipeline_parallel_size, "stages");
 }
 
 std::vector<double> RankConfig::shares() const { return or_equal(tensor_parallel_shares, tensor_parallel_size); }

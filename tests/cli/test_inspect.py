@@ -87,6 +87,9 @@ def test_shows_what_ranks_have(millrace, tiny):
     assert stages["stages"] == 2 and [rank["layers"] for rank in stages["ranks"]] == [[0, 1], [1, 2]]
     assert sum(rank["kv_bytes_per_token"] for rank in stages["ranks"]) == whole["memory"]["kv_bytes_per_token"]["bf16"]
     assert sum(rank["work"] for rank in stages["ranks"]) == pytest.approx(1)
+    uneven = ranks("--pipeline-parallel-size", 2, "--pipeline-parallel-shares", "1,3")["tensor_parallel"]
+    assert [rank["share"] for rank in uneven["ranks"]] == [0.25, 0.75]
+    assert uneven["balance"] == pytest.approx(1 / max(rank["work"] / rank["share"] for rank in uneven["ranks"]))
     assert "4 ranks in 2 stages" in millrace("inspect", tiny, "-pp", 2, "-tp", 2).out
     assert "2 ranks by tensor parallelism" in millrace("inspect", tiny, "--tensor-parallel-size", 2).out
 

@@ -13,6 +13,7 @@ def test_a_completion_of_two_ranks_is_that_of_one(millrace, real_model):
     assert millrace("run", *prompt, *STAGES).out == one.out
     assert millrace("run", *prompt, "-tp", "2", "-pp", "2", "-t", "1", "--allow-oversubscription").out == one.out
     assert millrace("run", *prompt, "-tp", "2", "-t", "1", "--allow-oversubscription", "--tensor-parallel-shares", "1,2").out == one.out
+    assert millrace("run", *prompt, "-pp", "2", "-t", "1", "--allow-oversubscription", "--pipeline-parallel-shares", "1,3").out == one.out
 
 
 def test_perplexity_of_three_ranks_is_that_of_one(millrace, real_model, text_file):

@@ -163,6 +163,8 @@ BUGS = {
         "release_behind(sequence->computed)", "release_behind(0)"),
     "a token of no numbers is taken for the first one": ("src/engine/row_sampler.cc",
         "  if (token) {\n    take_sampled(sequence, *token, {}, outputs);", "  if (token || !token) {\n    take_sampled(sequence, token.value_or(0), {}, outputs);"),
+    "beams that have scores keep pages that are lost": ("src/engine/step_loop.cc",
+        "      if (beam != nullptr) forget(beam.get());\n", "      (void)beam;\n"),
     "ranks miss that a page was copied": ("src/model/ranks/rank_leader.cc",
         "    leader_.try_send(RankPageCopy{{store_, windowed, from}, to});\n", ""),
     "ranks copy a page in place of a window page": ("src/model/ranks/rank_leader.cc",
