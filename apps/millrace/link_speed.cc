@@ -3,8 +3,8 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
+#include "comm/transports/join_mpi.h"
 #include "comm/transports/load_mpi.h"
-#include "comm/transports/mpi.h"
 #include "number_file.h"
 
 namespace millrace::app {
@@ -12,15 +12,15 @@ namespace {
 
 std::optional<comm::LinkSpeed> measure_over_mpi() {
   constexpr std::chrono::seconds kTimeout{60};
-  const auto group = comm::join_mpi(*comm::load_mpi().or_throw(), 1, kTimeout).or_throw();
-  if (group->ranks() < 2) {
+  const auto job = comm::join_mpi(*comm::load_mpi().or_throw(), 1, kTimeout).or_throw();
+  if (job->ranks() < 2) {
     throw_load_error(ErrorCode::kInvalidArgument, "link-speed",
                      "link-speed is mpi, and this process is alone: start it by mpirun -np 2");
   }
-  group->allocate(comm::kLinkSpeedMemory).or_throw();
-  const comm::LinkSpeed speed = comm::measure_link_speed(*group).or_throw();
-  group->leave(kTimeout).or_throw();
-  if (group->rank() > 0) return std::nullopt;
+  job->group(1).allocate(comm::kLinkSpeedMemory).or_throw();
+  const comm::LinkSpeed speed = comm::measure_link_speed(job->group(1)).or_throw();
+  job->leave(kTimeout).or_throw();
+  if (job->rank() > 0) return std::nullopt;
   return speed;
 }
 

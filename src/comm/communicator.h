@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/result.h"
@@ -31,6 +32,8 @@ class Communicator {
   virtual int rank() const noexcept = 0;  // 0 is the leader
   virtual int ranks() const noexcept = 0;
   virtual int stages() const noexcept { return 1; }
+  // For messages: "rank 1", or "rank 1 (process 17 on host b)" where ranks have hosts.
+  virtual std::string name_of(int rank) const { return fmt::format("rank {}", rank); }
   int stage_ranks() const noexcept { return ranks() / stages(); }
   int stage() const noexcept { return rank() / stage_ranks(); }
   int place() const noexcept { return rank() % stage_ranks(); }

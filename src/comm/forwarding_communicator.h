@@ -17,6 +17,7 @@ class ForwardingCommunicator : public Communicator {
   int rank() const noexcept override { return inner_->rank(); }
   int ranks() const noexcept override { return inner_->ranks(); }
   int stages() const noexcept override { return inner_->stages(); }
+  std::string name_of(int rank) const override { return inner_->name_of(rank); }
   std::span<std::byte> memory() noexcept override { return inner_->memory(); }
   std::uint64_t publish(const Block& block = {}) noexcept override { return inner_->publish(block); }
   std::uint64_t published() const noexcept override { return inner_->published(); }

@@ -8,10 +8,11 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <numeric>
+#include <thread>
+#include <vector>
 
+#include "comm/transports/join_mpi.h"
 #include "comm/transports/load_mpi.h"
-#include "comm/transports/mpi.h"
 
 namespace millrace::comm {
 namespace {
@@ -21,13 +22,9 @@ constexpr std::size_t kMemory = std::size_t{1} << 20;
 
 bool is_job() { return std::getenv("MILLRACE_TEST_MPI") != nullptr; }
 
-MpiCommunicator& job() {
-  static MpiCommunicator* const group = [] {
-    auto* joined = new auto(join_mpi(*load_mpi().or_throw(), 1, kMpiLong).or_throw());
-    (*joined)->allocate(kMemory).or_throw();
-    return joined->get();
-  }();
-  return *group;
+MpiRanks& job() {
+  static const auto* const joined = new auto(join_mpi(*load_mpi().or_throw(), 1, kMpiLong).or_throw());
+  return **joined;
 }
 
 class LeavesJob : public testing::Environment {
@@ -49,10 +46,9 @@ std::byte value(std::uint64_t round, int rank, std::size_t at) {
 }
 
 // Parts of all lengths, none included; every third time only for the leader.
-TEST_F(Mpi, RanksSeeWhatOthersPublished) {
-  MpiCommunicator& group = job();
+void exchange_blocks(MpiGroup& group, std::uint64_t rounds) {
   const auto own = static_cast<std::size_t>(group.rank());
-  for (std::uint64_t round = 0; round < 300 && !HasFailure(); ++round) {
+  for (std::uint64_t round = 0; round < rounds && !testing::Test::HasFailure(); ++round) {
     std::vector<std::size_t> ends;
     for (int rank = 0; rank < group.ranks(); ++rank) {
       ends.push_back((ends.empty() ? 0 : ends.back()) + (round * 131 + static_cast<std::size_t>(rank) * 977) % 20000);
@@ -73,6 +69,11 @@ TEST_F(Mpi, RanksSeeWhatOthersPublished) {
   }
 }
 
+TEST_F(Mpi, RanksSeeWhatOthersPublished) {
+  job().group(1).allocate(kMemory).or_throw();
+  exchange_blocks(job().group(1), 300);
+}
+
 std::vector<std::byte> message(std::size_t i) {
   const std::size_t sizes[] = {0, 1, 7, 4000, 70000, std::size_t{3} << 20};
   std::vector<std::byte> bytes(sizes[i % std::size(sizes)]);
@@ -80,8 +81,7 @@ std::vector<std::byte> message(std::size_t i) {
   return bytes;
 }
 
-TEST_F(Mpi, CommandsAndAnswersArriveWholeAndInOrder) {
-  MpiCommunicator& group = job();
+void exchange_messages(MpiGroup& group) {
   constexpr std::size_t kMessages = 60;
   for (std::size_t i = 0; i < kMessages; ++i) {
     if (group.rank() == 0) {
@@ -103,16 +103,79 @@ TEST_F(Mpi, CommandsAndAnswersArriveWholeAndInOrder) {
   }
 }
 
+TEST_F(Mpi, CommandsAndAnswersArriveWholeAndInOrder) { exchange_messages(job().group(1)); }
+
+// Each group at its own pace.
+TEST_F(Mpi, GroupsDoNotMeet) {
+  std::vector<std::jthread> threads;
+  for (int number = 2; number < 5; ++number) {
+    threads.emplace_back([number] {
+      MpiGroup& group = job().group(number);
+      group.allocate(kMemory).or_throw();
+      if (number % 2 == 0) exchange_messages(group);
+      exchange_blocks(group, 60);
+      exchange_messages(group);
+    });
+  }
+}
+
+// What nobody took is not what the next one to use the group gets.
+TEST_F(Mpi, AGroupThatIsClearedIsAsNew) {
+  MpiGroup &group = job().group(5), &control = job().group(0);
+  for (int round = 0; round < 3; ++round) {
+    group.allocate(kMemory).or_throw();
+    exchange_blocks(group, 5);
+    const auto say = [&] {  // rank 0 to the others
+      if (job().rank() == 0) return control.send({}, kMpiLong).or_throw();
+      control.receive(kMpiLong).or_throw();
+    };
+    const auto answer = [&] {
+      if (job().rank() != 0) return control.answer({}, kMpiLong).or_throw();
+      for (int rank = 1; rank < job().ranks(); ++rank) control.collect(rank, kMpiLong).or_throw();
+    };
+    if (job().rank() == 0) {
+      for (std::size_t i = 0; i < 5; ++i) ASSERT_TRUE(group.send(message(i), kMpiLong));
+      say();
+    } else {
+      std::thread answers([&] {  // more than is taken
+        for (std::size_t i = 0;; ++i) {
+          const auto sent = group.answer(message(i), kMpiLong);
+          if (sent) continue;
+          EXPECT_EQ(sent.error().code, ErrorCode::kCancelled);
+          return;
+        }
+      });
+      ASSERT_EQ(*group.receive(kMpiLong), message(0));
+      say();
+      group.cancel();
+      for (std::size_t i = 1; i < 5 - static_cast<std::size_t>(round); ++i) {
+        ASSERT_EQ(*group.receive(kMpiLong), message(i));  // they came before
+      }
+      if (round == 0) {
+        EXPECT_EQ(group.receive(kMpiLong).error().code, ErrorCode::kCancelled);
+      }
+      answers.join();
+    }
+    answer();
+    say();
+    ASSERT_TRUE(group.clear(kMpiLong));
+    answer();
+    EXPECT_TRUE(group.memory().empty());
+    EXPECT_EQ(group.published(), 0u);
+  }
+  exchange_messages(group);
+}
+
 TEST_F(Mpi, RanksThatSleepGoOn) {
   for (int i = 0; i < 3; ++i) {
     if (job().rank() == 0) usleep(150000);  // the others sleep by now
-    ASSERT_TRUE(job().await(job().publish(), kMpiLong));
+    ASSERT_TRUE(job().group(0).await(job().group(0).publish(), kMpiLong));
   }
 }
 
 TEST_F(Mpi, RanksKnowEachOther) {
   ASSERT_EQ(std::ssize(job().members()), job().ranks());
-  const MpiCommunicator::Member& own = job().members()[static_cast<std::size_t>(job().rank())];
+  const MpiRanks::Member& own = job().members()[static_cast<std::size_t>(job().rank())];
   EXPECT_EQ(own.process, getpid());
   EXPECT_EQ(job().name_of(job().rank()),
             fmt::format("rank {} (process {} on host {})", job().rank(), getpid(), own.host));

@@ -7,7 +7,7 @@
 namespace millrace::engine {
 namespace {
 
-std::vector<BranchRows> make_branches(sched::StepPlan& plan, kv::PagedCache& cache) {
+std::vector<BranchRows> make_branches(sched::StepPlan& plan, kv::PagedCache& cache, std::size_t left) {
   std::vector<BranchRows> branches;
   for (sched::StepRow& row : plan.rows) {
     const sched::Sequence& s = *row.sequence;
@@ -16,7 +16,10 @@ std::vector<BranchRows> make_branches(sched::StepPlan& plan, kv::PagedCache& cac
     for (std::size_t i = 0; i < row.branches; ++i) {
       BranchRows branch{.blocks = cache.make_table()};
       branch.blocks.share(s.blocks.blocks().first(s.blocks.pages_for(last)), s.blocks.behind());
-      if (cache.reserve(branch.blocks, last, s.length() + std::ssize(s.branches[i]))) {
+      const std::int64_t end = s.length() + std::ssize(s.branches[i]);
+      const std::size_t most = cache.pages_for(end - last) + 1;
+      const bool leaves = left == 0 || static_cast<std::size_t>(cache.available()) >= most + left;
+      if (leaves && cache.reserve(branch.blocks, last, end)) {
         branches.push_back(std::move(branch));
       } else {
         row.branches = i;
@@ -95,9 +98,10 @@ void add_branches(LaunchedStep& step, StepInput& input) {
 
 }  // namespace
 
-LaunchedStep build_batch(sched::StepPlan plan, std::uint64_t launch, kv::PagedCache& cache, StepInput& input) {
+LaunchedStep build_batch(sched::StepPlan plan, std::uint64_t launch, kv::PagedCache& cache, std::size_t left,
+                         StepInput& input) {
   LaunchedStep step;
-  step.branches = make_branches(plan, cache);
+  step.branches = make_branches(plan, cache, left);
   step.work = sched::work_of(plan);
   for (const sched::StepRow& row : plan.rows) add_row(row, launch, step, input);
   step.work.samples += static_cast<std::int64_t>(input.scored_rows.size());

@@ -261,7 +261,7 @@ void CombinationTest::expect_what_happened() const {
   EXPECT_GT(hits_, 0);
   EXPECT_GT(accepted_, 0);
   EXPECT_GT(rejected_, 0);
-  EXPECT_TRUE(on_branches_ > 0 || transformer_.part().stages() > 1);
+  EXPECT_GT(on_branches_, 0);
 }
 
 class MixtureCombinations : public CombinationTest {
@@ -367,7 +367,7 @@ TEST_F(OneWindow, GivesWhatThePlainPathGivesForEveryKindOfAnswer) {
   }
   EXPECT_GT(preemptions_, 0);
   EXPECT_GT(hits_, 0);
-  EXPECT_TRUE(on_branches_ > 0 || transformer_.part().stages() > 1);
+  EXPECT_GT(on_branches_, 0);
   EXPECT_GT(windows_evicted_, 0);
 }
 

@@ -8,11 +8,10 @@
 
 namespace millrace::engine {
 
-void set_scheduling(ActiveSequence& sequence, const Request& request, int executor_depth) {
+void set_scheduling(ActiveSequence& sequence, const Request& request) {
   sequence.retention = request.retention;
   sequence.record.most = request.beams ? 0 : request.draft_tokens.value_or(draft::kMaxTokens);
-  // With steps in flight behind, pages of branches would be short in the next plan.
-  sequence.record.max_branches = executor_depth > 1 ? 1 : request.draft_branches.value_or(draft::kMaxBranches);
+  sequence.record.max_branches = request.draft_branches.value_or(draft::kMaxBranches);
   sequence.is_beam = request.beams.has_value();
   sequence.priority = request.priority;
   sequence.tenant = request.tenant;
@@ -58,7 +57,7 @@ Result<RequestId> Intake::submit(Request request, std::shared_ptr<grammar::Compi
   auto sequence = state_.make_sequence(id, 0, request.sampling, std::move(grammar));
   ActiveSequence& first = *sequence;
   Sessions::Session* session = request.session ? state_.sessions.find(*request.session) : nullptr;
-  set_scheduling(first, request, state_.executor->depth());
+  set_scheduling(first, request);
   set_prompt(first, request, session);
   first.arrival = first.stats.arrival = first.account.mark = state_.env.now();
   if (request.timeout_ms) {

@@ -6,7 +6,7 @@
 namespace millrace::engine {
 
 // Sets the fields of a sequence that scheduling, sampling and speculation read, from its request; times are left out.
-void set_scheduling(ActiveSequence& sequence, const Request& request, int executor_depth);
+void set_scheduling(ActiveSequence& sequence, const Request& request);
 
 // Accepts requests: checks them, makes their first sequences and queues these. Engine thread only.
 class Intake {

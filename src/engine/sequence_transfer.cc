@@ -247,7 +247,7 @@ Result<std::unique_ptr<ActiveSequence>> SequenceTransfer::restore(const Sequence
   if (!snapshot.beams) sampling.seed += static_cast<std::uint64_t>(answer.choice);
   auto made = state_.make_sequence(id, answer.choice, sampling, std::move(grammar));
   ActiveSequence& sequence = *made;
-  set_scheduling(sequence, snapshot.request, state_.executor->depth());
+  set_scheduling(sequence, snapshot.request);
   sequence.tokens = snapshot.request.tokens;
   sequence.prompt_tokens = sequence.length();
   sequence.pipeline.observe(sequence.tokens);

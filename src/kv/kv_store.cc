@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <thread>
+#include <utility>
 
 #include "base/checked.h"
 
@@ -10,6 +11,7 @@ namespace millrace::kv {
 namespace {
 
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
+constexpr std::int32_t kPartsAtOnce = 16;  // that other ranks are told of
 
 }  // namespace
 
@@ -105,6 +107,18 @@ void KvStore::give_back(std::int32_t part, const std::function<bool(BlockId)>& k
     }
   }
   if (free < end) memory_.give_back(free, end - free);
+  const bool is_told = part % kPartsAtOnce == kPartsAtOnce - 1 || part + 1 == memory_parts();
+  if (ranks_ && is_told) give_back_of_ranks(part, kept);
+}
+
+void KvStore::give_back_of_ranks(std::int32_t part, const std::function<bool(BlockId)>& kept) const {
+  std::vector<BlockId> ranges;
+  for (BlockId page = 0; page < pages(); ++page) {
+    if (!kept(page)) continue;
+    if (ranges.empty() || ranges.back() != page) ranges.insert(ranges.end(), {page, page});
+    ++ranges.back();
+  }
+  ranks_->give_back(is_windowed_, {part - part % kPartsAtOnce, part + 1, memory_parts()}, std::move(ranges));
 }
 
 void KvStore::share(const std::shared_ptr<PageRanks>& ranks) noexcept {

@@ -76,6 +76,8 @@ class KvStore final : public PageDevice {
     bool windowed = false;
   };
   KvStore() = default;
+  // Tells the other ranks of the parts before and up to this one.
+  void give_back_of_ranks(std::int32_t part, const std::function<bool(BlockId)>& kept) const;
   static Result<KvStore> allocate(backend::Backend& backend, std::int64_t block_tokens, std::vector<Layer> layers,
                                   std::int32_t n_pages);
   backend::DeviceAddress page_of(const Layer& layer, BlockId page) const noexcept {

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "kv/page_device.h"
 
@@ -22,6 +23,12 @@ class PageRanks {
   // What the others have of the page, page_bytes() bytes.
   virtual void read(bool windowed, BlockId page, std::span<std::byte> out) = 0;
   virtual void write(bool windowed, BlockId page, std::span<const std::byte> in) = 0;
+  // The others give back memory as PageDevice::give_back() does: the share [first, end) of all parts, of their own
+  // parts. `kept`: ranges of pages, a begin and an end each, that ascend.
+  struct Parts {
+    std::int32_t first = 0, end = 0, all = 0;
+  };
+  virtual void give_back(bool windowed, const Parts& parts, std::vector<BlockId> kept) = 0;
 };
 
 }  // namespace millrace::kv

@@ -212,6 +212,24 @@ TEST_F(SharedRandomAdapter, HasAKeyOfItsFilesWithStages) {
   for (const std::string& path : {one, copy, numbers, scale}) fs::remove_all(path);
 }
 
+// Layers that are gone through several times, each time by another stage.
+TEST_F(SharedRandomAdapter, HasTheBitsOfOneRankWhereLayersShareWeights) {
+  const std::string base = kGoldens / "families/nanbeige", path = temporary("loops");
+  RandomAdapter files(1, 4);
+  files.add("model.layers.0.self_attn.q_proj", 24, 24);
+  files.add("model.layers.0.mlp.down_proj", 24, 20);
+  files.add("model.layers.1.self_attn.v_proj", 8, 24);
+  files.write(path);
+  const std::vector<Ranks> groups = {{.shares = {1}, .stages = 2},
+                                     {.shares = {1}, .stages = 3},
+                                     {.shares = {1}, .stages = 4},
+                                     {.shares = {2, 1}, .stages = 2}};
+  expect_bits_of_one(base, path, {}, {}, random_tokens(24, 1), groups);
+  run_shared(base, {.max_length = 24}, groups.front(),
+             [&](TestRunner& runner) { EXPECT_EQ(load_for(runner, path, {})->summary().modules, 3); });
+  fs::remove_all(path);
+}
+
 // What the followers have read, seen from outside.
 struct Followed {
   std::mutex mutex;

@@ -343,13 +343,7 @@ LoadedModel load_model(const ModelConfig& asked, const std::function<void(double
     of_others.file_times = opened.loaded.file_times;
     ranks = RankGroup::start(of_others, opened.spec);
   }
-  LoadedModel loaded;
-  try {
-    loaded = load_opened(std::move(opened), ranks ? ranks->communicator() : nullptr, progress, wrap);
-  } catch (const LoadError& failure) {
-    if (ranks) ranks->give_up(failure.error());
-    throw;
-  }
+  LoadedModel loaded = load_opened(std::move(opened), ranks ? ranks->communicator() : nullptr, progress, wrap);
   loaded.ranks = std::move(ranks);
   loaded.config.threads = asked.threads;
   loaded.config.quantization = asked.quantization;

@@ -11,26 +11,24 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <set>
 #include <string>
 #include <thread>
 #include <utility>
 
-#include "base/byte_archive.h"
 #include "base/log.h"
+#include "comm/transports/join_mpi.h"
 #include "comm/transports/load_mpi.h"
-#include "comm/transports/mpi.h"
 #include "runtime/follow_rank.h"
-#include "runtime/model_config_fields.h"
 #include "runtime/mpi_job.h"
+#include "runtime/rank_meeting.h"
 
 namespace millrace::runtime {
 namespace {
 
-using Group = comm::MpiCommunicator;
-
 constexpr int kLostRank = 70;  // EX_SOFTWARE, as where an engine fails
-constexpr std::chrono::seconds kMeet{60}, kLeave{2}, kLeaveAtLast{4};
+constexpr std::chrono::seconds kMeet{60}, kClears{10}, kLeave{2}, kLeaveAtLast{4};
 // Between the loss of a rank and the end of the process: for errors to reach clients. mpirun of Open MPI 4 gives
 // processes a second when one of them was killed.
 constexpr std::chrono::milliseconds kLastWords{700};
@@ -92,17 +90,17 @@ class HeldSignals {
 };
 
 // What is wrong with the processes that were started, for rank 0 to say.
-Result<void> check(const Group& group, const RankConfig& ranks) {
-  if (group.ranks() != ranks.ranks()) {
+Result<void> check(const comm::MpiRanks& job, const RankConfig& ranks) {
+  if (job.ranks() != ranks.ranks()) {
     const std::string stages =
         ranks.pipeline_parallel_size > 1 ? fmt::format(" of {} stages", ranks.pipeline_parallel_size) : "";
     return make_error(ErrorCode::kInvalidArgument, "tensor-parallel-size",
                       "tensor-parallel-size is {}{}, but {} {} started: mpirun -np must have the same number",
-                      ranks.tensor_parallel_size, stages, group.ranks(),
-                      group.ranks() == 1 ? "process was" : "processes were");
+                      ranks.tensor_parallel_size, stages, job.ranks(),
+                      job.ranks() == 1 ? "process was" : "processes were");
   }
   std::set<std::string> hosts;
-  for (const Group::Member& member : group.members()) hosts.insert(member.host);
+  for (const comm::MpiRanks::Member& member : job.members()) hosts.insert(member.host);
   if (hosts.size() > 1 && ranks.trusted_network.empty()) {
     return make_error(ErrorCode::kInvalidArgument, "trusted-network",
                       "ranks are on the hosts {}, and MPI neither encrypts nor authenticates: name the interface "
@@ -113,53 +111,88 @@ Result<void> check(const Group& group, const RankConfig& ranks) {
 }
 
 // Rank 0 takes what all others say before it refuses any: none must be left with a message on its way.
-Result<void> check_options(Group& group, const RankOptions& own) {
+Result<void> check_options(comm::MpiRanks& ranks, const RankOptions& own) {
   std::optional<Error> different;
-  for (int rank = 1; rank < group.ranks(); ++rank) {
-    const auto told = group.collect(rank, kMeet);
+  for (int rank = 1; rank < ranks.ranks(); ++rank) {
+    const auto told = ranks.group(0).collect(rank, kMeet);
     if (!told) return told.error();
     const auto other = other_options(own, *told);
     if (!other || different) continue;
     different =
         make_error(ErrorCode::kInvalidArgument, "distributed-executor-backend",
-                   "{} has {} than rank 0: all ranks must have the same command line", group.name_of(rank), *other);
+                   "{} has {} than rank 0: all ranks must have the same command line", ranks.name_of(rank), *other);
   }
   return different ? Result<void>(*different) : Result<void>();
 }
 
-void follow_models(const std::shared_ptr<Group>& group, const RankOptions& own) {
-  while (true) {
-    const std::vector<std::byte> bytes = group->receive(kAnyLongTime).or_throw();
-    if (bytes.empty()) return;
-    std::uint64_t memory = 0;
-    log::Level level = log::Level::kInfo;
-    ModelConfig config;
-    ByteReader reader(bytes);
-    reader(memory, level, config);
-    if (!reader.ok() || reader.left() > 0) {
-      throw_load_error(ErrorCode::kBadFile, "", "rank 0 is of another version of millrace");
-    }
-    group->allocate(memory).or_throw();
-    config.cpu_isa = own.cpu_isa;
-    config.threads = own.threads;
-    config.validate().or_throw();
-    config.threads = config.ranks.threads_over_mpi(own.threads, mpi_neighbours()).or_throw();
-    follow_model(level, config, group);
+// A model of this rank, on a thread of its own.
+void follow_one_model(comm::MpiRanks& ranks, const MpiModel& model, const RankOptions& own) {
+  // Does not own it: a job lives as long as the process.
+  const std::shared_ptr<comm::MpiGroup> group(std::shared_ptr<void>(), &ranks.group(model.group));
+  bool is_loaded = true;  // or it may yet be
+  const auto not_loaded = [&](const Error& why) {
+    is_loaded = false;
+    report_not_loaded(why, *group);
+  };
+  try {
+    ModelConfig config = model.config;
+    const auto prepared = [&]() -> Result<void> {
+      if (auto memory = group->allocate(model.memory); !memory) return memory;
+      config.cpu_isa = own.cpu_isa;
+      config.threads = own.threads;
+      if (auto valid = config.validate(); !valid) return valid;
+      const auto threads = config.ranks.threads_over_mpi(own.threads, mpi_neighbours());
+      if (!threads) return threads.error();
+      config.threads = *threads;
+      return {};
+    }();
+    if (!prepared) return not_loaded(prepared.error());
+    follow_model(model.level, config, group, not_loaded);
+  } catch (const LoadError& failure) {
+    const bool is_over = failure.error().code == ErrorCode::kCancelled;
+    if (is_loaded && !is_over) ranks.lose(failure.error());  // rank 0 says it
+  } catch (const std::bad_alloc&) {
+    ranks.lose(make_error(ErrorCode::kResourceExhausted, "", "out of memory"));
   }
 }
 
-int follow(const std::shared_ptr<Group>& group, const RankOptions& own) {
+void follow_models(comm::MpiRanks& ranks, const RankOptions& own) {
+  comm::MpiGroup& control = ranks.group(0);
+  std::map<int, std::jthread> models;  // by group
+  const auto end = [&](int group) {
+    ranks.group(group).cancel();
+    models.erase(group);
+  };
+  while (true) {
+    const std::vector<std::byte> bytes = control.receive(kAnyLongTime).or_throw();
+    if (bytes.empty()) break;
+    MpiModel model = read_mpi_model(bytes);
+    if (models.contains(model.group) != (model.is == MpiModel::Is::kEnded)) {
+      throw_load_error(ErrorCode::kInternal, "", "rank 0 is wrong about which models there are");
+    }
+    if (model.is == MpiModel::Is::kBegun) {
+      models.emplace(model.group, [&ranks, &own, model = std::move(model)] { follow_one_model(ranks, model, own); });
+      continue;
+    }
+    if (model.is == MpiModel::Is::kEnded) end(model.group);
+    if (model.is == MpiModel::Is::kCleared) ranks.group(model.group).clear(kClears).or_throw();
+    control.answer({}, kMeet).or_throw();
+  }
+  while (!models.empty()) end(models.begin()->first);
+}
+
+int follow(comm::MpiRanks& ranks, const RankOptions& own) {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, SIG_IGN);  // rank 0 ends it
-  group->on_lost([](const Error& why) { end_after(kFollowerWaits, code_of(why), ""); });
+  ranks.on_lost([](const Error& why) { end_after(kFollowerWaits, code_of(why), ""); });
   try {
-    group->answer(told_options(own), kMeet).or_throw();
-    follow_models(group, own);
-    group->leave(kMeet).or_throw();
+    ranks.group(0).answer(told_options(own), kMeet).or_throw();
+    follow_models(ranks, own);
+    ranks.leave(kMeet).or_throw();
     return 0;
   } catch (const LoadError& failure) {
-    group->lose(failure.error());  // rank 0 says it
+    ranks.lose(failure.error());  // rank 0 says it
   } catch (const std::bad_alloc&) {
-    group->lose(make_error(ErrorCode::kResourceExhausted, "", "out of memory"));
+    ranks.lose(make_error(ErrorCode::kResourceExhausted, "", "out of memory"));
   }
   while (true) pause();
 }
@@ -167,40 +200,40 @@ int follow(const std::shared_ptr<Group>& group, const RankOptions& own) {
 }  // namespace
 
 std::optional<int> join_mpi(const RankConfig& ranks, const RankOptions& options) {
-  if (!ranks.over_mpi() || mpi_job().group != nullptr) return std::nullopt;
-  std::shared_ptr<Group>& group = mpi_job().group;
+  if (!ranks.over_mpi() || mpi_job().ranks != nullptr) return std::nullopt;
+  std::shared_ptr<comm::MpiRanks>& job = mpi_job().ranks;
   try {
     ranks.validate().or_throw();
     use_network(ranks.trusted_network);
     const comm::MpiCalls& calls = *comm::load_mpi().or_throw();
     const HeldSignals held;
-    group = comm::join_mpi(calls, ranks.pipeline_parallel_size, kMeet).or_throw();
-    log::debug("{} of {} by {}", group->name_of(group->rank()), group->ranks(), calls.library());
+    job = comm::join_mpi(calls, ranks.pipeline_parallel_size, kMeet).or_throw();
+    log::debug("{} of {} by {}", job->name_of(job->rank()), job->ranks(), calls.library());
   } catch (const LoadError& failure) {
     if (is_first_of_host()) throw;
     return exit_code(failure.error().code);
   }
-  if (group->rank() != 0) {
-    const int code = follow(group, options);
+  if (job->rank() != 0) {
+    const int code = follow(*job, options);
     mpi_job().has_left = true;
     return code;
   }
-  group->on_lost([](const Error& why) { end_after(kLastWords, code_of(why), why.message); });
-  Result<void> same = check_options(*group, options);
-  check(*group, ranks).or_throw();
+  job->on_lost([](const Error& why) { end_after(kLastWords, code_of(why), why.message); });
+  Result<void> same = check_options(*job, options);
+  check(*job, ranks).or_throw();
   std::move(same).or_throw();
   return std::nullopt;
 }
 
 int leave_mpi(int code) noexcept {
-  const std::shared_ptr<Group>& group = mpi_job().group;
-  if (group == nullptr || std::exchange(mpi_job().has_left, true)) return code;
+  const std::shared_ptr<comm::MpiRanks>& job = mpi_job().ranks;
+  if (job == nullptr || std::exchange(mpi_job().has_left, true)) return code;
   std::fflush(nullptr);
-  if (!group->lost()) {
+  if (!job->lost()) {
     end_after(kLeaveAtLast, code, "");
-    if (group->send({}, kLeave) && group->leave(kLeave)) return code;
+    if (job->group(0).send({}, kLeave) && job->leave(kLeave)) return code;
   }
-  const Error why = group->lost().value_or(Error{ErrorCode::kUnavailable, "", "the ranks did not leave together"});
+  const Error why = job->lost().value_or(Error{ErrorCode::kUnavailable, "", "the ranks did not leave together"});
   if (code != code_of(why)) log::error("{}; this ends with exit code {}", why.message, code_of(why));
   log::flush();
   _exit(code_of(why));  // other threads may wait for ever, and the library for ranks that are gone

@@ -77,7 +77,8 @@ std::unique_ptr<RankGroup> RankGroup::start(const ModelConfig& config, const mod
   config.ranks.shards(spec).or_throw();  // before any of them starts
   std::unique_ptr<RankGroup> group(new RankGroup(config, memory_bytes(spec, config.ranks.tensor_parallel_size)));
   if (config.ranks.over_mpi()) {
-    group->communicator_ = begin_over_mpi(config, group->memory_bytes_);
+    group->over_mpi_ = std::make_unique<ModelOverMpi>(config, group->memory_bytes_);
+    group->communicator_ = group->over_mpi_->communicator();
   } else {
     group->communicator_ = group->spawned_ = std::make_shared<comm::ReplaceableCommunicator>(group->spawn());
   }
@@ -127,8 +128,8 @@ void RankGroup::give_up(const Error& why) noexcept {
 }
 
 RankGroup::~RankGroup() {
-  if (spawned_ == nullptr && communicator_ != nullptr) end_over_mpi();
   communicator_.reset();
+  over_mpi_.reset();
   spawned_.reset();
   end(kEnd);
 }

@@ -9,12 +9,13 @@
 #include "comm/replaceable.h"
 #include "model/model_spec.h"
 #include "runtime/model_config.h"
+#include "runtime/mpi_job.h"
 
 namespace millrace::runtime {
 
 // The processes behind rank 0 that share a model with it: on this host, each this program anew, which end with it, and
-// are killed if they do not within a few seconds; or over MPI those that a launcher has started, which have one model
-// at a time (mpi_ranks.h). Must outlive what uses the communicator.
+// are killed if they do not within a few seconds; or over MPI those that a launcher has started, which have
+// further models too (mpi_ranks.h). Must outlive what uses the communicator.
 class RankGroup {
  public:
   // Starts them; they load the model of `config` at once. `config` must be resolved: what is to be found out ("auto")
@@ -39,6 +40,7 @@ class RankGroup {
 
   ModelConfig config_;
   std::size_t memory_bytes_;
+  std::unique_ptr<ModelOverMpi> over_mpi_;  // null where it started the processes
   std::shared_ptr<comm::Communicator> communicator_;
   std::shared_ptr<comm::ReplaceableCommunicator> spawned_;  // null over MPI
   std::vector<pid_t> processes_;

@@ -77,12 +77,13 @@ RankWeights meet_ranks(const RankLoaded& own, const checkpoint::Checkpoint& chec
     ByteReader reader(bytes);
     reader(said);
     const bool understood = reader.ok() && reader.left() == 0;
-    if (understood && !said.error.empty()) throw_load_error(said.code, said.param, "rank {}: {}", rank, said.error);
+    if (understood && !said.error.empty())
+      throw_load_error(said.code, said.param, "{}: {}", group.name_of(rank), said.error);
     const char* other = understood ? difference(said.part, own) : "build";
     if (other == nullptr && !is_copy(said.part.all_bytes)) other = "content of the files";
     if (other != nullptr) {
-      throw_load_error(ErrorCode::kInvalidArgument, "tensor-parallel-size", "rank {} has another {} than rank 0", rank,
-                       other);
+      throw_load_error(ErrorCode::kInvalidArgument, "tensor-parallel-size", "{} has another {} than rank 0",
+                       group.name_of(rank), other);
     }
     if (said.part.all_bytes != 0) {
       log::info("{}: rank {} has files of another time, which were read whole: they are the same", name, rank);

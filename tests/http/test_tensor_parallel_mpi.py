@@ -69,9 +69,9 @@ class Job:
 
 
 class ServerOfRanks(RunningServer):
-    def __init__(self, mpirun, model, folder, ranks, *flags, launch=()):
+    def __init__(self, mpirun, model, folder, ranks, *flags, launch=(), before=()):
         self.job = Job(folder)
-        words = " ".join(map(str, [*mpirun, *launch, "-np", ranks, self.job.counted, PROGRAM]))
+        words = " ".join(map(str, [*mpirun, *launch, "-np", ranks, *before, self.job.counted, PROGRAM]))
         started = folder / "started.sh"
         started.write_text(f'#!/bin/sh\nexec {words} "$@"\n')
         started.chmod(0o755)
@@ -136,6 +136,42 @@ def test_answers_are_those_of_one_rank(mpirun, model, tmp_path, server):
             assert answers(running, asked) == answers(server, asked)
         assert running.text().count("listening on") == 1
         ends_with_the_name_of_rank_1(running, signal.SIGSTOP)  # while nobody asks
+
+
+def test_several_models_take_turns_go_and_come_back(mpirun, model, tmp_path, server):
+    """Each has messages and exchanges of its own; ranks forget one that nobody asks for, and load it again."""
+    asked = [(TEXT, {"prompt": prompt, "max_tokens": 20, "temperature": 0.9 * (i % 2), "seed": i}) for i, prompt in enumerate(PROMPTS)]
+    expected = answers(server, asked)
+    both = [(route, body | {"model": name}) for route, body in asked for name in ("m", "other")]
+    def states(running):
+        return {card["id"]: card["status"] for card in running.call("GET", "/v1/models").json()["data"]}
+
+    with ServerOfRanks(mpirun, model, tmp_path, 2, "--model", f"other={model}", "--model-idle-timeout", "0.5") as running:
+        for _ in range(3):
+            texts = answers(running, both)
+            assert texts[::2] == expected and texts[1::2] == expected
+            wait_until(lambda: set(states(running).values()) == {"unloaded"})
+        assert running.stop() == 0, running.text()
+        assert running.job.codes() == {0: 0, 1: 0}
+
+
+def test_a_further_model_that_a_rank_cannot_read_is_refused_alone(mpirun, model, tmp_path, server):
+    """The second rank's folder has the first model, and not the second."""
+    here, there = tmp_path / "here", tmp_path / "there"
+    here.mkdir(), there.mkdir()
+    for link in (here / "a.gguf", there / "a.gguf", here / "b.gguf"):
+        link.symlink_to(model)
+    body = {"prompt": "Once upon a time", "max_tokens": 8, "temperature": 0}
+    moves = tmp_path / "moves.sh"  # what mpirun starts: each rank in its folder
+    moves.write_text(f'#!/bin/sh\ncd {tmp_path}/$([ "$OMPI_COMM_WORLD_RANK" = 0 ] && echo here || echo there)\nexec "$@"\n')
+    moves.chmod(0o755)
+    with ServerOfRanks(mpirun, "a.gguf", tmp_path, 2, "--model", "b=b.gguf", before=[moves]) as running:
+        for _ in range(2):
+            refused = running.post(TEXT, body | {"model": "b"})
+            assert refused.status >= 400 and re.search(r"rank 1 \(process \d+ on host .*\): b.gguf: No such file", refused.error["message"]), refused
+            answered = running.post(TEXT, body | {"model": "m"})
+            assert answered.status == 200 and answered.json()["choices"] == server.post(TEXT, body).json()["choices"], answered
+        assert running.stop() == 0, running.text()
 
 
 def test_a_rank_whose_weights_have_changed_ends_the_job(mpirun, model, tmp_path):

@@ -20,10 +20,8 @@ extern "C" {
 namespace millrace::comm {
 namespace {
 
-constexpr int kTag = 0;
-
-MPI_Comm channels[kMpiChannels];
-MPI_Comm stage = MPI_COMM_NULL;
+MPI_Comm messages = MPI_COMM_NULL;  // the way is the tag
+MPI_Comm stages_of[kMpiGroups];     // this rank's stage, for the exchanges of each group
 
 // Handles are pointers in one library, numbers in another.
 template <typename T>
@@ -58,11 +56,14 @@ int start(int stages, int* rank, int* ranks) {
   if (threads < MPI_THREAD_SERIALIZED) return MpiCalls::kFewThreads;
   MPI_Comm_rank(MPI_COMM_WORLD, rank);
   MPI_Comm_size(MPI_COMM_WORLD, ranks);
-  for (MPI_Comm& channel : channels) {
-    if (const int error = MPI_Comm_dup(MPI_COMM_WORLD, &channel)) return error;  // with its handler of errors
-  }
+  if (const int error = MPI_Comm_dup(MPI_COMM_WORLD, &messages)) return error;  // with its handler of errors
   const bool divides = stages > 0 && *ranks % stages == 0;
-  return MPI_Comm_split(MPI_COMM_WORLD, divides ? *rank / (*ranks / stages) : 0, *rank, &stage);
+  const int stage = divides ? *rank / (*ranks / stages) : 0;
+  if (const int error = MPI_Comm_split(MPI_COMM_WORLD, stage, *rank, &stages_of[0])) return error;
+  for (int group = 1; group < kMpiGroups; ++group) {
+    if (const int error = MPI_Comm_dup(stages_of[0], &stages_of[group])) return error;
+  }
+  return 0;
 }
 
 int finish() { return MPI_Finalize(); }
@@ -80,7 +81,7 @@ void describe(int error, char* text, std::size_t bytes) {
 
 int failed_rank() {
   if (MPIX_Comm_failure_ack == nullptr || MPIX_Comm_failure_get_acked == nullptr) return -1;
-  const MPI_Comm comm = channels[static_cast<int>(MpiChannel::kLife)];
+  const MPI_Comm comm = messages;
   MPI_Group failed = MPI_GROUP_NULL, all = MPI_GROUP_NULL;
   int size = 0, first = 0, rank = -1;
   if (MPIX_Comm_failure_ack(comm) != MPI_SUCCESS || MPIX_Comm_failure_get_acked(comm, &failed) != MPI_SUCCESS) {
@@ -95,17 +96,17 @@ int failed_rank() {
   return rank;
 }
 
-int send(int channel, int to, const void* data, int bytes, MpiHandle* request) {
+int send(int way, int to, const void* data, int bytes, MpiHandle* request) {
   MPI_Request made = MPI_REQUEST_NULL;
-  const int error = MPI_Isend(data, bytes, MPI_BYTE, to, kTag, channels[channel], &made);
+  const int error = MPI_Isend(data, bytes, MPI_BYTE, to, way, messages, &made);
   store(*request, made);
   return error;
 }
 
-int probe(int channel, int from, int* found, int* bytes, MpiHandle* message) {
+int probe(int way, int from, int* found, int* bytes, MpiHandle* message) {
   MPI_Message matched = MPI_MESSAGE_NULL;
   MPI_Status status;
-  if (const int error = MPI_Improbe(from, kTag, channels[channel], found, &matched, &status)) return error;
+  if (const int error = MPI_Improbe(from, way, messages, found, &matched, &status)) return error;
   if (*found == 0) return 0;
   store(*message, matched);
   return MPI_Get_count(&status, MPI_BYTE, bytes);
@@ -119,8 +120,9 @@ int receive(MpiHandle* message, void* data, int bytes, MpiHandle* request) {
   return error;
 }
 
-int gather(void* base, const int* bytes, const int* at, int first_only, MpiHandle* request) {
+int gather(int group, void* base, const int* bytes, const int* at, int first_only, MpiHandle* request) {
   MPI_Request made = MPI_REQUEST_NULL;
+  const MPI_Comm stage = stages_of[group];
   int place = 0, error = 0;
   MPI_Comm_rank(stage, &place);
   if (first_only == 0) {
@@ -135,9 +137,9 @@ int gather(void* base, const int* bytes, const int* at, int first_only, MpiHandl
   return error;
 }
 
-int barrier(MpiHandle* request) {
+int barrier(int group, MpiHandle* request) {
   MPI_Request made = MPI_REQUEST_NULL;
-  const int error = MPI_Ibarrier(stage, &made);
+  const int error = MPI_Ibarrier(stages_of[group], &made);
   store(*request, made);
   return error;
 }

@@ -9,16 +9,19 @@
 
 namespace millrace::comm {
 
-// Ways of messages that never meet: each is a communicator of MPI of its own.
+// Groups of all ranks, whose messages and exchanges never meet.
+inline constexpr int kMpiGroups = 17;
+// Ways of a group's messages that never meet.
 enum class MpiChannel : int { kCommands, kAnswers, kPassed, kLife };
-inline constexpr int kMpiChannels = 4;  // and one for exchanges
+inline constexpr int kMpiChannels = 4;
+inline constexpr int mpi_way(int group, MpiChannel channel) { return group * kMpiChannels + static_cast<int>(channel); }
 
 struct MpiHandle {  // an MPI_Request or an MPI_Message
   std::uint64_t bits = 0;
 };
 
 struct MpiCalls {
-  static constexpr std::uint32_t kVersion = 1;  // of this struct
+  static constexpr std::uint32_t kVersion = 2;  // of this struct
   static constexpr int kFewThreads = -1;        // an error of start(): the library is not for calls by several threads
 
   std::uint32_t version;
@@ -30,14 +33,15 @@ struct MpiCalls {
   // The first rank that the library knows to have failed; -1: none, or it does not know such things.
   int (*failed_rank)();
 
-  int (*send)(int channel, int to, const void* data, int bytes, MpiHandle* request);
+  // `way`: a mpi_way().
+  int (*send)(int way, int to, const void* data, int bytes, MpiHandle* request);
   // Whether there is a message: its length, and what receive() wants.
-  int (*probe)(int channel, int from, int* found, int* bytes, MpiHandle* message);
+  int (*probe)(int way, int from, int* found, int* bytes, MpiHandle* message);
   int (*receive)(MpiHandle* message, void* data, int bytes, MpiHandle* request);
   // Among the ranks of a stage, each of which has bytes[place] bytes at base + at[place]: all get those of the others,
   // or only the first place does. `bytes` and `at` must stay until it is done.
-  int (*gather)(void* base, const int* bytes, const int* at, int first_only, MpiHandle* request);
-  int (*barrier)(MpiHandle* request);
+  int (*gather)(int group, void* base, const int* bytes, const int* at, int first_only, MpiHandle* request);
+  int (*barrier)(int group, MpiHandle* request);
   int (*test)(MpiHandle* request, int* done);
 };
 

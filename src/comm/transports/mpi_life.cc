@@ -23,7 +23,7 @@ constexpr std::size_t kMaxBeats = std::size_t{1} << 16;  // of beats; one that d
 enum class Life : std::uint8_t { kBeat, kLastWord, kEnd };
 struct LifeMessage {
   Life kind = Life::kBeat;
-  std::uint64_t published = 0;
+  std::vector<std::uint64_t> published;  // by group
   ErrorCode code = ErrorCode::kUnavailable;
   std::string text;
 };
@@ -34,8 +34,8 @@ void visit_fields(Archive& archive, LifeMessage& message) {
 
 }  // namespace
 
-MpiLife::MpiLife(MpiMail& mail, std::mutex& calls, const std::atomic<std::uint64_t>& published, std::vector<Rank> ranks,
-                 int rank, std::function<Error(int)> error_of)
+MpiLife::MpiLife(MpiMail& mail, std::mutex& calls, const MpiPublished& published, std::vector<Rank> ranks, int rank,
+                 std::function<Error(int)> error_of)
     : mail_(mail),
       calls_(calls),
       published_(published),
@@ -47,7 +47,7 @@ MpiLife::MpiLife(MpiMail& mail, std::mutex& calls, const std::atomic<std::uint64
     if (other == rank_ || (rank_ != 0 && other != 0)) continue;
     const int process = ranks_[static_cast<std::size_t>(other)].process;
     const int watch = process == 0 ? -1 : static_cast<int>(syscall(SYS_pidfd_open, process, 0));
-    watched_.push_back({.rank = other, .process = watch, .heard = Clock::now()});
+    watched_.push_back({.rank = other, .process = watch, .heard = Clock::now(), .published = {}});
   }
   if (!watched_.empty()) thread_ = std::jthread([this] { run(); });
 }
@@ -90,13 +90,17 @@ void MpiLife::on_lost(std::function<void(const Error&)> call) {
   if (before) call(*before);
 }
 
-int MpiLife::late(std::uint64_t block) const {
+int MpiLife::late(int group, std::uint64_t block) const {
   const std::scoped_lock lock(mutex_);
   if (watched_.empty()) return 0;
   const auto longest = std::ranges::min_element(watched_, {}, &Watched::heard);
   if (rank_ != 0 || Clock::now() - longest->heard > 3 * kBetweenBeats) return longest->rank;
-  const auto least = std::ranges::min_element(watched_, {}, &Watched::published);
-  return least->published < block ? least->rank : 0;
+  const auto published = [&](const Watched& it) {
+    const auto at = static_cast<std::size_t>(group);
+    return at < it.published.size() ? it.published[at] : 0;
+  };
+  const auto least = std::ranges::min_element(watched_, {}, published);
+  return published(*least) < block ? least->rank : 0;
 }
 
 void MpiLife::run() {
@@ -126,14 +130,19 @@ bool MpiLife::sleep() {
 }
 
 int MpiLife::exchange_beats() {
-  LifeMessage own{.published = published_.load(std::memory_order_relaxed)};
+  LifeMessage own;
+  own.published.assign(published_.begin(), published_.end());
   bool is_last = false;
   {
     const std::scoped_lock lock(mutex_);
     // Others than the leader do not say what it finds out itself: they may take one that waits for the one that is
     // gone.
     is_last = lost_ && !std::exchange(has_told_, true) && (rank_ == 0 || lost_->code != ErrorCode::kUnavailable);
-    if (is_last) own = {rank_ == 0 ? Life::kEnd : Life::kLastWord, own.published, lost_->code, lost_->message};
+    if (is_last) {
+      own.kind = rank_ == 0 ? Life::kEnd : Life::kLastWord;
+      own.code = lost_->code;
+      own.text = lost_->message;
+    }
   }
   ByteWriter bytes;
   bytes(own);
@@ -170,7 +179,7 @@ void MpiLife::read(Watched& from, const MpiMail::Message& message) {
   {
     const std::scoped_lock lock(mutex_);
     from.heard = Clock::now();
-    from.published = it.published;
+    from.published = std::move(it.published);
   }
   const std::string& name = ranks_[static_cast<std::size_t>(from.rank)].name;
   if (it.kind == Life::kLastWord) lose(Error{it.code, "rank", fmt::format("{}: {}", name, it.text)});

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -16,6 +17,9 @@
 
 namespace millrace::comm {
 
+// How many blocks a rank has published, by group.
+using MpiPublished = std::array<std::atomic<std::uint64_t>, kMpiGroups>;
+
 // Whether the ranks of a job live. MPI says nothing of a rank that stops, and often nothing of one that ends: so the
 // leader and each other rank send each other a beat five times a second, from a thread of their own; a rank of the same
 // host is watched by the system too. Any thread, but for what is said otherwise.
@@ -25,10 +29,10 @@ class MpiLife {
     std::string name;
     int process = 0;  // of this host, in this namespace of processes; 0: it is none
   };
-  // `calls`: held while the library is called. `published`: blocks of this rank, which the leader gets to know.
-  // The mail is this one's alone.
-  MpiLife(MpiMail& mail, std::mutex& calls, const std::atomic<std::uint64_t>& published, std::vector<Rank> ranks,
-          int rank, std::function<Error(int)> error_of);
+  // `calls`: held while the library is called. `published`: of this rank; the leader gets to know it. The
+  // mail is this one's alone.
+  MpiLife(MpiMail& mail, std::mutex& calls, const MpiPublished& published, std::vector<Rank> ranks, int rank,
+          std::function<Error(int)> error_of);
   ~MpiLife();  // ends the thread
   MpiLife(const MpiLife&) = delete;
   MpiLife& operator=(const MpiLife&) = delete;
@@ -38,8 +42,8 @@ class MpiLife {
   // The first counts, and what on_lost() has set is called. The other ranks are told.
   void lose(const Error& why);
   void on_lost(std::function<void(const Error&)> call);
-  // Leader: a rank that is silent, or else one that has not published the block; 0: there is none.
-  int late(std::uint64_t block) const;
+  // Leader: a rank that is silent, or else one that has not published the block of the group; 0: there is none.
+  int late(int group, std::uint64_t block) const;
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -47,7 +51,7 @@ class MpiLife {
     int rank = 0;
     int process = -1;  // a pidfd
     Clock::time_point heard;
-    std::uint64_t published = 0;
+    std::vector<std::uint64_t> published;  // by group
   };
   void run();
   bool sleep();          // until the next beat; false: it is to end
@@ -58,7 +62,7 @@ class MpiLife {
 
   MpiMail& mail_;
   std::mutex& calls_;
-  const std::atomic<std::uint64_t>& published_;
+  const MpiPublished& published_;
   const std::vector<Rank> ranks_;
   const int rank_;
   const std::function<Error(int)> error_of_;

@@ -9,7 +9,7 @@ namespace millrace::comm {
 int MpiMail::send(int to, std::shared_ptr<const Message> message) {
   Sent& sent = sent_.emplace_back(Sent{{}, std::move(message)});
   under_way_ += sent.message->size();
-  return calls_.send(channel_, to, sent.message->data(), static_cast<int>(sent.message->size()), &sent.request);
+  return calls_.send(way_, to, sent.message->data(), static_cast<int>(sent.message->size()), &sent.request);
 }
 
 int MpiMail::flush() {
@@ -31,7 +31,7 @@ int MpiMail::look(int from, std::optional<Message>& message) {
   if (!incoming.begun) {
     int found = 0, bytes = 0;
     MpiHandle matched;
-    if (const int error = calls_.probe(channel_, from, &found, &bytes, &matched)) return error;
+    if (const int error = calls_.probe(way_, from, &found, &bytes, &matched)) return error;
     if (found == 0) return 0;
     if (bytes < 0 || static_cast<std::size_t>(bytes) > Communicator::kMaxCommand) return kTooLong;
     incoming.message.resize(static_cast<std::size_t>(bytes));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "base/sha256.h"
@@ -48,32 +49,25 @@ std::vector<const BlockWeight*> stacked_in(const Product& product, const std::ve
 void read_layers(const Transformer& model, const ModelSpec& spec, AdapterReading& reading) {
   const LayerStack& layers = model.layers();
   const RowRange own = model.part().layers(layers.size());
-  for (std::size_t i = 0; i < spec.layers.size(); ++i) {
-    const auto layer = static_cast<std::int64_t>(i);
-    if (layer < own.first || layer >= own.last) {
-      reading.pass_layer(layer, *model.linears().front());
-      continue;
-    }
+  std::set<std::int64_t> read;
+  for (std::int64_t own_layer = own.first; own_layer < std::min(std::ssize(spec.layers), own.last); ++own_layer) {
+    const LayerSpec& of_spec = spec.layers[static_cast<std::size_t>(own_layer)];
+    // A layer with the weights of an earlier one has its adapters too: a stage has them once more, of which one counts.
+    const std::int64_t layer = of_spec.has_weights() ? own_layer : of_spec.weights_of;
+    const AdapterSummary before = reading.summary;
     const HasTensor has = [&](const std::string& pattern) {
       return reading.has(WeightLoader::layer_name(pattern, layer));
     };
-    for (std::size_t b = 0; b < spec.layers[i].blocks.size(); ++b) {
-      const std::vector<BlockWeight> weights = block_weights(spec.layers[i].blocks[b], spec, has);
-      for (const Product* product : layers.products(layer, b)) {
+    for (std::size_t b = 0; b < of_spec.blocks.size(); ++b) {
+      const std::vector<BlockWeight> weights = block_weights(of_spec.blocks[b], spec, has);
+      for (const Product* product : layers.products(own_layer, b)) {
         reading.add(*product, stacked_in(*product, weights), layer);
       }
     }
+    if (!read.insert(layer).second) reading.summary = before;
   }
-}
-
-// Layers with the weights of an earlier one have its adapters too, which may be in another stage.
-void check_stages(const Transformer& model) {
-  for (const LayerSpec& layer : model.spec().layers) {
-    if (layer.has_weights()) continue;
-    throw_load_error(ErrorCode::kUnsupported, "pipeline-parallel-size",
-                     "pipeline-parallel-size is {}: adapters of a model whose layers share weights do not work with "
-                     "stages; --lora-merge and --tensor-parallel-size do",
-                     model.part().stages());
+  for (std::int64_t layer = 0; layer < std::ssize(spec.layers); ++layer) {
+    if (!read.contains(layer)) reading.pass_layer(layer, *model.linears().front());
   }
 }
 
@@ -125,7 +119,6 @@ std::shared_ptr<const Adapter> AdapterLoader::load(const AdapterFiles& files, co
   ModelSpec spec = adapter_spec(checkpoint_, files);
   const LayerStack& layers = model_.layers();
   const RankShards& part = model_.part();
-  if (part.stages() > 1) check_stages(model_);
   if (std::ssize(spec.layers) > layers.size()) spec.layers.resize(static_cast<std::size_t>(layers.size()));
   const HasTensor none = [](const std::string&) { return false; };
   for (const BlockWeight& weight : block_weights(spec.layers.front().blocks.front(), spec, none)) {

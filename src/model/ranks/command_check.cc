@@ -113,6 +113,15 @@ void check_command(const RankStore& store, std::size_t stores) {
   check_range("number of exceptions", std::ssize(store.exceptions), 0, kMaxExceptions);
 }
 
+void check_command(const RankGiveBack& command, std::int64_t pages) {
+  check_range("parts", command.parts, 1, std::numeric_limits<std::int32_t>::max());
+  check_range("first_part", command.first_part, 0, command.parts);
+  check_range("end_part", command.end_part, command.first_part, command.parts);
+  check_all<std::int32_t>("kept", command.kept, 0, pages);
+  const auto at = std::ranges::adjacent_find(command.kept, std::greater_equal());
+  if (at != command.kept.end()) refuse_command(fmt::format("kept has {} before {}: must ascend", at[0], at[1]));
+}
+
 void check_command(const RankAdapter& adapter) { check_adapter(adapter.type, adapter.max_rank); }
 
 void check_command(const RankAdapterAhead& adapter) { check_adapter(adapter.type, adapter.max_rank); }

@@ -27,6 +27,7 @@ struct StepLimits {
 void check_command(const RankStep& step, const StepLimits& limits);
 // `stores`: how many the rank has.
 void check_command(const RankStore& store, std::size_t stores);
+void check_command(const RankGiveBack& command, std::int64_t pages);
 void check_command(const RankAdapter& adapter);
 void check_command(const RankAdapterAhead& adapter);
 

@@ -89,6 +89,13 @@ struct RankPageWrite {  // with what the others have of it, one rank's behind th
   std::vector<std::byte> bytes;
 };
 
+struct RankGiveBack {  // see kv::PageRanks::give_back()
+  std::uint32_t store = 0;
+  bool windowed = false;
+  std::int32_t first_part = 0, end_part = 0, parts = 0;
+  std::vector<kv::BlockId> kept;
+};
+
 struct RankStatistics {  // see outliers.h; where they end the answer is a RankCounts
   bool start = false;
 };
@@ -97,8 +104,9 @@ struct RankInt8x2 {
 };
 struct RankEnd {};  // there is nothing more to do
 
-using RankCommand = std::variant<RankStep, RankStore, RankStoreEnd, RankPageCopy, RankPageRead, RankPageWrite,
-                                 RankStatistics, RankInt8x2, RankEnd, RankAdapter, RankAdapterEnd, RankAdapterAhead>;
+using RankCommand =
+    std::variant<RankStep, RankStore, RankStoreEnd, RankPageCopy, RankPageRead, RankPageWrite, RankStatistics,
+                 RankInt8x2, RankEnd, RankAdapter, RankAdapterEnd, RankAdapterAhead, RankGiveBack>;
 
 template <typename Archive>
 void visit_fields(Archive& archive, RankStep::Sequence& s) {
@@ -152,6 +160,10 @@ void visit_fields(Archive& archive, RankPageRead& r) {
 template <typename Archive>
 void visit_fields(Archive& archive, RankPageWrite& w) {
   archive(w.page, w.sizes, w.bytes);
+}
+template <typename Archive>
+void visit_fields(Archive& archive, RankGiveBack& g) {
+  archive(g.store, g.windowed, g.first_part, g.end_part, g.parts, g.kept);
 }
 template <typename Archive>
 void visit_fields(Archive& archive, RankStatistics& s) {

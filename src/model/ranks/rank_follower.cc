@@ -167,6 +167,18 @@ void RankFollower::follow(const RankPageWrite& write) {
   device.write(write.page.page, std::span(write.bytes).subspan(before, bytes));
 }
 
+void RankFollower::follow(const RankGiveBack& command) {
+  const auto [device, pages] = check_page({command.store, command.windowed, 0});
+  check_command(command, pages);
+  const auto kept = [&command](kv::BlockId page) {  // whether an odd number of borders is before it
+    return (std::ranges::upper_bound(command.kept, page) - command.kept.begin()) % 2 == 1;
+  };
+  const auto own = [&](std::int32_t part) {
+    return static_cast<std::int32_t>(std::int64_t{device.memory_parts()} * part / command.parts);
+  };
+  for (std::int32_t part = own(command.first_part); part < own(command.end_part); ++part) device.give_back(part, kept);
+}
+
 void RankFollower::follow(const RankStatistics& statistics) {
   if (statistics.start) {
     counts_rounding_ = true;

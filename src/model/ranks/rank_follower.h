@@ -39,6 +39,7 @@ class RankFollower {
   void follow(const RankPageCopy& copy);
   void follow(const RankPageRead& read);
   void follow(const RankPageWrite& write);
+  void follow(const RankGiveBack& parts);
   void follow(const RankStatistics& statistics);
   void follow(const RankInt8x2& int8x2) { model_.set_int8x2(int8x2.weights); }
   void follow(const RankEnd&) { ended_ = true; }

@@ -52,6 +52,9 @@ class PagesOfRanks final : public kv::PageRanks {
   void write(bool windowed, kv::BlockId page, std::span<const std::byte> in) override {
     leader_.try_send(RankPageWrite{{store_, windowed, page}, sizes_[windowed], {in.begin(), in.end()}});
   }
+  void give_back(bool windowed, const Parts& parts, std::vector<kv::BlockId> kept) override {
+    leader_.try_send(RankGiveBack{store_, windowed, parts.first, parts.end, parts.all, std::move(kept)});
+  }
 
  private:
   RankLeader& leader_;

@@ -58,6 +58,7 @@ Recorded::Messages real_commands() {
     std::vector<std::byte> page(store.page_bytes());
     store.read(1, page);
     store.write(2, page);
+    store.give_back(0, [](kv::BlockId id) { return id == 1; });
     runner.run({random_tokens(20, 1), random_tokens(9, 2)}, {{{0, 16}}, {{0, 4}, {1, 8}}, {{1, 1}}});
     Ignored sink;
     runner.run_into(random_tokens(6, 3), 4, sink);
@@ -198,6 +199,9 @@ TEST(RankMessages, CommandsThatDoNotFitWhatTheRankHasAreRefused) {
   expect(RankPageWrite{{3, false, 0}, {0, 1}, {}}, "a page of another size: must have 8192 bytes");
   expect(RankPageWrite{{3, false, 0}, {0, 8192}, std::vector<std::byte>(8191)},
          "a page is too short: 8191 bytes of all ranks");
+  expect(RankGiveBack{3, false, 0, 2, 1, {}}, "end_part has 2: must be from 0 to 1");
+  expect(RankGiveBack{3, false, 0, 1, 1, {0, 3}}, "kept has 3: must be from 0 to 2");
+  expect(RankGiveBack{3, false, 0, 1, 1, {1, 1}}, "kept has 1 before 1: must ascend");
   expect(RankStatistics{.start = false}, "statistics end that have not begun");
   expect(RankAdapter{.type = static_cast<AdapterType>(9)}, "type of an adapter has 9: must be from 0 to 3");
 }
