@@ -36,6 +36,21 @@ def mpirun():
     return [found, "--oversubscribe", *(["--allow-run-as-root"] if os.geteuid() == 0 else [])]
 
 
+OPEN_MPI_5 = pathlib.Path(__file__).parents[2] / "build/mpi/bin"
+
+
+@pytest.fixture(scope="session", params=["", "--with-ft ulfm"], ids=["plain", "ulfm"])
+def mpirun5(request, tmp_path_factory):
+    """Open MPI 5 of PyPI, and the shared object compiled for it: (words before -np, environment)"""
+    if not (OPEN_MPI_5 / "mpirun").exists():
+        pytest.skip("build/mpi has no Open MPI 5: ./dev setup")
+    library = tmp_path_factory.mktemp("mpi5") / "libmillrace_mpi.so"
+    sources = pathlib.Path(__file__).parents[2] / "src"
+    subprocess.run([OPEN_MPI_5 / "mpicxx", "-std=c++20", "-O2", "-fPIC", "-shared", "-I", sources, sources / "comm/mpi_library/mpi_calls.cc", "-o", library], check=True)
+    # It leaves stdin open otherwise, of which `run` reads to the end.
+    return [OPEN_MPI_5 / "mpirun", "--oversubscribe", "--allow-run-as-root", "--stdin", "none", *request.param.split()], {"MILLRACE_MPI_LIBRARY": str(library)}
+
+
 class Job:
     """What mpirun starts: its ranks are found by a mark in their environment, and leave their exit codes in a file."""
 
@@ -69,13 +84,13 @@ class Job:
 
 
 class ServerOfRanks(RunningServer):
-    def __init__(self, mpirun, model, folder, ranks, *flags, launch=(), before=()):
+    def __init__(self, mpirun, model, folder, ranks, *flags, launch=(), before=(), env=None, counted=True):
         self.job = Job(folder)
-        words = " ".join(map(str, [*mpirun, *launch, "-np", ranks, *before, self.job.counted, PROGRAM]))
+        words = " ".join(map(str, [*mpirun, *launch, "-np", ranks, *before, *[self.job.counted] * counted, PROGRAM]))
         started = folder / "started.sh"
         started.write_text(f'#!/bin/sh\nexec {words} "$@"\n')
         started.chmod(0o755)
-        super().__init__(model, folder / "log", *over_mpi(ranks), *flags, program=started, env=self.job.env())
+        super().__init__(model, folder / "log", *over_mpi(ranks), *flags, program=started, env=self.job.env() | (env or {}))
 
     def stop(self, seconds=30):
         os.kill(self.job.processes()[0], signal.SIGTERM)  # a launcher that is told to end leaves them one second
@@ -232,6 +247,19 @@ def test_a_rank_that_is_lost_while_the_server_drains_ends_the_job(mpirun, model,
         ends_with_the_name_of_rank_1(running, how)
         reply = answer.exception(5) or answer.result()
         assert isinstance(reply, OSError) or reply.status in (500, 503), reply
+
+
+def test_open_mpi_5_has_the_bits_of_one_rank_and_ends_with_a_rank_that_is_killed(mpirun5, model, tmp_path, server):
+    launcher, env = mpirun5
+    asked = [(TEXT, {"prompt": prompt, "max_tokens": 20, "temperature": 0.9 * (i % 2), "seed": i}) for i, prompt in enumerate(PROMPTS)]
+    # The launcher would take the code of a shell that counts for a failure of the program, and end all.
+    with ServerOfRanks(launcher, model, tmp_path, 2, env=env, counted=False) as running:
+        assert answers(running, asked) == answers(server, asked)
+        rank, begin = running.job.processes()[1], time.monotonic()
+        os.kill(rank, signal.SIGKILL)
+        assert running.process.wait(10) in ([70] if "ulfm" in launcher else [70, 137]) and time.monotonic() - begin < 5.5
+        assert f"rank 1 (process {rank} on host {socket.gethostname()}) has ended; this ends with exit code 70" in running.text()
+        wait_until(lambda: running.job.processes() == {})
 
 
 def test_the_wrong_number_of_processes_is_refused_by_rank_0(run, prompt):
