@@ -98,13 +98,18 @@ def swaps(server):
     return float(re.search(r"^millrace:swapped_total(?:{[^}]*})? (\S+)", server.call("GET", "/metrics").body.decode(), re.M)[1])
 
 
-def crowded_at(pieces):
+def within(kind, asked, wait):
+    """A moment of streams, once wait(streams) returns."""
     def run(server, signal_now):
-        streams = Streams(server, ASKED)
-        streams.wait_for(pieces)
+        streams = Streams(server, asked)
+        wait(streams)
         signal_now()
-        return "crowded", streams
+        return kind, streams
     return run
+
+
+def crowded_at(pieces):
+    return within("crowded", ASKED, lambda streams: streams.wait_for(pieces))
 
 
 def swapping_after(more):
@@ -119,12 +124,7 @@ def swapping_after(more):
 
 
 def forking_after(seconds):
-    def run(server, signal_now):
-        streams = Streams(server, FORKED)
-        time.sleep(seconds)
-        signal_now()
-        return "forked", streams
-    return run
+    return within("forked", FORKED, lambda _: time.sleep(seconds))
 
 
 POINTS = {f"token {n}": crowded_at(n) for n in ([1, 9, 40, 120, 250, 500, 800] if ALL else [])}  # test_tensor_parallel.py has one

@@ -8,7 +8,9 @@
 #include <mpi.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <initializer_list>
 #include <type_traits>
 
 // Of Open MPI 5 and MPICH 4: there, or null.
@@ -49,7 +51,16 @@ const char* library() {
   return text;
 }
 
+// Parts of exchanges of decoding go at once, not when the other one has asked for them: 8 KB took 1.9 us instead
+// of 3.4. What the user has set stays.
+void prefer_eager_messages() {
+  for (const char* variable : {"OMPI_MCA_btl_vader_eager_limit", "OMPI_MCA_btl_sm_eager_limit"}) {  // Open MPI 4 and 5
+    setenv(variable, "32768", 0);
+  }
+}
+
 int start(int stages, int* rank, int* ranks) {
+  prefer_eager_messages();
   int threads = 0;
   if (const int error = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &threads)) return error;
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);

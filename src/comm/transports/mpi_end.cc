@@ -17,9 +17,11 @@ using MpiClock = std::chrono::steady_clock;
 
 constexpr int kMpiLooks = 4000;  // of a rank that waits, before it sleeps
 constexpr int kLooksWithoutClock = 64, kLooksForReady = 100;
-// How long it sleeps, the longer the longer it has waited: the first command after a pause is late by so much.
-constexpr std::chrono::microseconds nap_after(std::chrono::nanoseconds waited) {
+// How long it sleeps, the longer the longer it has waited: the first command after a pause is late by so much. `rare`:
+// for the next model, on a thread beside those that compute, which must not be woken for nothing.
+constexpr std::chrono::microseconds nap_after(std::chrono::nanoseconds waited, bool rare) {
   using namespace std::chrono_literals;
+  if (rare && waited >= 1s) return 20ms;
   return waited < 100ms ? 50us : waited < 10s ? 1000us : 5000us;
 }
 constexpr std::size_t kMaxUnderWay = std::size_t{4} << 20;  // bytes under way before send() waits
@@ -203,7 +205,8 @@ Result<void> MpiEnd::wait(Timeout timeout, const Look& look, const Late& late) {
     }
     if (error != 0) return process_.fail(error);
     if (done) return {};
-    if (looks < kLooksWithoutClock) {
+    const bool sleeps = looks >= kMpiLooks;
+    if (!sleeps && looks % kLooksWithoutClock != kLooksWithoutClock - 1) {
       spin.wait();
       continue;
     }
@@ -214,12 +217,12 @@ Result<void> MpiEnd::wait(Timeout timeout, const Look& look, const Late& late) {
     }
     if (error != 0) return process_.fail(error);
     const MpiClock::time_point now = MpiClock::now();
-    if (looks == kLooksWithoutClock) begin = now;
+    if (looks < kLooksWithoutClock) begin = now;
     if (now - begin >= timeout) return late();
-    if (looks < kMpiLooks) {
+    if (!sleeps) {
       spin.wait();
     } else {
-      std::this_thread::sleep_for(nap_after(now - begin));
+      std::this_thread::sleep_for(nap_after(now - begin, group_ == 0));
     }
   }
 }

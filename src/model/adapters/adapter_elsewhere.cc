@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 
+#include "model/adapters/adapter_names.h"
 #include "model/adapters/adapter_reading.h"
 
 namespace millrace::model {
@@ -21,7 +22,7 @@ void AdapterReading::pass_layer(std::int64_t layer, const backend::Linear& linea
       for (std::int64_t e = 0; e < (apart ? weight.experts : 1); ++e) {
         const std::string module = apart ? WeightLoader::expert_name(all, e) : all;
         if (!has(module)) continue;
-        const bool low_rank = loader_.has(module + ".lora_A.weight");
+        const bool low_rank = loader_.has(module + kMatrixA);
         rank = std::max(rank.value_or(0), low_rank ? files_.config.rank(spec_.names.in_file(module)) : 0);
       }
       if (rank) count(linear, *rank);

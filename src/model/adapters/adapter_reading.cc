@@ -8,6 +8,7 @@
 
 #include "backend/source_rows.h"
 #include "base/check.h"
+#include "model/adapters/adapter_names.h"
 #include "model/adapters/dora.h"
 
 namespace millrace::model {
@@ -19,12 +20,9 @@ using Expand = backend::LowRankSource::Expand;
 constexpr std::int64_t kComparedRows = 64;
 constexpr double kLikeness = 0.5;
 
-constexpr std::string_view kA = ".lora_A.weight", kB = ".lora_B.weight", kBiasOfB = ".lora_B.bias",
-                           kMagnitude = ".lora_magnitude_vector", kWhole = ".weight", kBias = ".bias",
-                           kBaseBias = ".base_layer.bias", kBaseWeight = ".base_layer.weight",
+constexpr std::string_view kBiasOfB = ".lora_B.bias", kMagnitude = ".lora_magnitude_vector", kWhole = ".weight",
+                           kBias = ".bias", kBaseBias = ".base_layer.bias", kBaseWeight = ".base_layer.weight",
                            kRowsOfTokens = ".token_adapter.trainable_tokens_delta";
-
-std::string operator+(const std::string& module, std::string_view end) { return module + std::string(end); }
 
 std::string_view name_of(AdapterType type) noexcept {
   return type == AdapterType::kF32 ? "f32" : type == AdapterType::kInt8 ? "int8" : "bf16";
@@ -64,7 +62,7 @@ const quant::QuantFormat& AdapterReading::dense_format(const backend::Linear& li
 }
 
 bool AdapterReading::has(const std::string& module) const {
-  return std::ranges::any_of(std::initializer_list<std::string_view>{kA, kWhole, kBias, kBaseBias},
+  return std::ranges::any_of(std::initializer_list<std::string_view>{kMatrixA, kWhole, kBias, kBaseBias},
                              [&](std::string_view end) { return loader_.has(module + end); });
 }
 
@@ -131,7 +129,7 @@ std::vector<float> AdapterReading::apply_dora(const Part& part, const std::vecto
 }
 
 void AdapterReading::add_low_rank(backend::LowRankSource& source, const Part& part, Expand& expand) {
-  const std::int64_t rank = rank_of(part.module, part.module + kA, part.module + kB), padding = rank % 2;
+  const std::int64_t rank = rank_of(part.module, part.module + kMatrixA, part.module + kMatrixB), padding = rank % 2;
   const bool dora = loader_.has(part.module + kMagnitude);
   if (files_.config.dora() && !dora) {
     throw_load_error(ErrorCode::kBadFile, part.module, "{}: use_dora is set, but module '{}' has no {}", files_.path,
@@ -148,7 +146,8 @@ void AdapterReading::add_low_rank(backend::LowRankSource& source, const Part& pa
                         .column_turns = part.weight.column_turns,
                         .zero_rows = padding,
                         .zero_cols = part.weight.zero_cols};
-    const backend::WeightSource read = with_columns(loader_.linear(part.module + kA, a), part.product.column_order);
+    const backend::WeightSource read =
+        with_columns(loader_.linear(part.module + kMatrixA, a), part.product.column_order);
     const bool int8 = type == AdapterType::kInt8 && read.cols % 32 == 0;
     kept.note(fmt::format("{} {} {} {}", part.module, rank, scale, name_of(type)));
     source.shrinks.push_back(
@@ -162,7 +161,7 @@ void AdapterReading::add_low_rank(backend::LowRankSource& source, const Part& pa
   b.column_turns = {};
   b.zero_cols = padding;
   const backend::WeightSource read =
-      WeightLoader::with_rows(loader_.linear(part.module + kB, b), part.product.row_order);
+      WeightLoader::with_rows(loader_.linear(part.module + kMatrixB, b), part.product.row_order);
   const quant::QuantFormat& format =
       type == AdapterType::kInt8 && rank % 16 == 0 ? *quant::find_format("int8_16") : dense_format(part.base);
   expand.shrink = at->second.number;
@@ -218,7 +217,7 @@ void AdapterReading::add_biases(const Part& part, Expand& expand) {
     expand.replaces_bias = true;
     count(part.base, 0);
   }
-  if (files_.config.lora_bias() && loader_.has(part.module + kA) && !loader_.has(part.module + kBiasOfB)) {
+  if (files_.config.lora_bias() && loader_.has(part.module + kMatrixA) && !loader_.has(part.module + kBiasOfB)) {
     throw_load_error(ErrorCode::kBadFile, part.module, "{}: lora_bias is set, but module '{}' has no {}", files_.path,
                      part.module, kBiasOfB.substr(1));
   }
@@ -236,7 +235,7 @@ void AdapterReading::add_biases(const Part& part, Expand& expand) {
 
 void AdapterReading::add_part(backend::LowRankSource& source, const Part& part) {
   Expand expand{.stacked = part.stacked};
-  if (loader_.has(part.module + kA)) add_low_rank(source, part, expand);
+  if (loader_.has(part.module + kMatrixA)) add_low_rank(source, part, expand);
   add_biases(part, expand);
   if (expand.b.rows > 0 || !expand.bias.empty()) source.expands.push_back(std::move(expand));  // not without own rows
   if (loader_.has(part.module + kWhole)) add_whole(source, part);
@@ -251,8 +250,8 @@ ExpertMatrices AdapterReading::read_experts(const Part& part, std::vector<float>
     return static_cast<float>(scale);
   };
   if (part.module.find("[]") == std::string::npos) {
-    if (!loader_.has(part.module + kA)) return {};
-    const std::int64_t rank = rank_of(part.module, part.module + kA, part.module + kB, experts);
+    if (!loader_.has(part.module + kMatrixA)) return {};
+    const std::int64_t rank = rank_of(part.module, part.module + kMatrixA, part.module + kMatrixB, experts);
     scales.assign(static_cast<std::size_t>(experts), note(part.module, rank));
     const StackedForm form = form_of_stack(files_, spec_, part.module, shape, part.weight.inputs_first);
     return read_stacked(loader_, part.module, shape, rank, form);
@@ -260,7 +259,7 @@ ExpertMatrices AdapterReading::read_experts(const Part& part, std::vector<float>
   std::vector<std::int64_t> ranks;
   for (std::int64_t e = 0; e < experts; ++e) {
     const std::string module = WeightLoader::expert_name(part.module, e);
-    ranks.push_back(loader_.has(module + kA) ? rank_of(module, module + kA, module + kB) : 0);
+    ranks.push_back(loader_.has(module + kMatrixA) ? rank_of(module, module + kMatrixA, module + kMatrixB) : 0);
   }
   const std::int64_t most = std::ranges::max(ranks);
   if (most == 0) return {};
@@ -292,7 +291,7 @@ void AdapterReading::add_experts(backend::LowRankSource& source, const Part& par
   if (is_new) {
     const bool int8 = type_for(part.base) == AdapterType::kInt8 && part.weight.cols % 32 == 0;
     const quant::QuantFormat& format = int8 ? *quant::find_format("q8_0") : dense_format(part.base);
-    backend::WeightSource a = kept.keep(matrix(kA, read.rank, part.weight.cols, std::move(read.a)), format);
+    backend::WeightSource a = kept.keep(matrix(kMatrixA, read.rank, part.weight.cols, std::move(read.a)), format);
     a.factors = std::move(scales);
     source.shrinks.push_back({std::move(a), 1.0f});
     count(part.base, read.rank);
@@ -305,7 +304,7 @@ void AdapterReading::add_experts(backend::LowRankSource& source, const Part& par
     }
   }
   backend::WeightSource own =
-      kept.keep(matrix(kB, part.weight.rows, read.rank, std::move(b)), dense_format(part.base), part.own);
+      kept.keep(matrix(kMatrixB, part.weight.rows, read.rank, std::move(b)), dense_format(part.base), part.own);
   if (part.own.size() == 0) return;
   source.expands.push_back({.stacked = part.stacked, .shrink = at->second.number, .b = std::move(own)});
 }
@@ -361,7 +360,7 @@ AdapterReading::ChangedRows AdapterReading::changed_rows(const backend::Linear& 
 
 void AdapterReading::add_embedding(const backend::Linear& linear) {
   const std::string& module = spec_.names.embedding;
-  const std::string a_name = module + ".lora_embedding_A", b_name = module + ".lora_embedding_B";
+  const std::string a_name = module + kEmbeddingA, b_name = module + kEmbeddingB;
   const std::int64_t width = spec_.embedding_width();
   const quant::QuantFormat& format = dense_format(linear);
   backend::RowDeltaSource source{.base = &linear};

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "backend/source_rows.h"
+#include "model/adapters/adapter_names.h"
 
 namespace millrace::model {
 namespace {
@@ -13,8 +14,8 @@ std::size_t place(std::int64_t row, std::int64_t width, std::int64_t column) noe
   return static_cast<std::size_t>(row * width + column);
 }
 
-std::string a_of(const std::string& module) { return module + ".lora_A.weight"; }
-std::string b_of(const std::string& module) { return module + ".lora_B.weight"; }
+std::string a_of(const std::string& module) { return module + kMatrixA; }
+std::string b_of(const std::string& module) { return module + kMatrixB; }
 
 // What the shapes leave possible; nothing: both, or none.
 std::optional<StackedForm> form_of_shapes(const AdapterFiles& files, const ModelSpec& spec, const std::string& module,

@@ -9,6 +9,7 @@
 #include "checkpoint/gguf_reader.h"
 #include "checkpoint/json_fields.h"
 #include "checkpoint/quote_name.h"
+#include "model/adapters/adapter_names.h"
 #include "model/adapters/file_in_memory.h"
 
 namespace millrace::model {
@@ -98,7 +99,7 @@ std::map<std::string, PeftConfig::Module> modules_of(const checkpoint::Checkpoin
                                                      const std::map<std::string, std::int64_t>& experts) {
   std::map<std::string, PeftConfig::Module> modules;
   for (const RawTensor& tensor : tensors.tensors) {
-    const std::size_t at = std::min(tensor.name.find(".lora_A.weight"), tensor.name.find(".lora_embedding_A"));
+    const std::size_t at = std::min(tensor.name.find(kMatrixA), tensor.name.find(kEmbeddingA));
     if (at == std::string::npos) continue;
     const auto several = experts.find(tensor.name.substr(0, at));
     const std::int64_t rank =

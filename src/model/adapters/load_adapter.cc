@@ -8,6 +8,7 @@
 
 #include "base/sha256.h"
 #include "model/adapters/adapter_checks.h"
+#include "model/adapters/adapter_names.h"
 #include "model/adapters/adapter_reading.h"
 #include "model/adapters/adapter_spec.h"
 #include "model/adapters/open_adapter.h"
@@ -73,7 +74,6 @@ void read_layers(const Transformer& model, const ModelSpec& spec, AdapterReading
 
 // In place of KeptMatrices::key() where no rank reads all: of the files' own numbers, and of what they are kept as.
 std::string key_of_files(const AdapterFiles& files, const AdapterOptions& options) {
-  constexpr std::string_view kEndOfA = ".lora_A.weight", kEndOfEmbeddingA = ".lora_embedding_A";
   constexpr std::uint64_t kAtOnce = std::uint64_t{1} << 20;
   Sha256 digest;
   const auto note = [&](std::string_view text) { digest.update(std::as_bytes(std::span(text))); };
@@ -82,7 +82,7 @@ std::string key_of_files(const AdapterFiles& files, const AdapterOptions& option
   std::vector<std::byte> bytes;
   for (const checkpoint::RawTensor& tensor : files.tensors.tensors) {
     std::string_view module = tensor.name;
-    for (const std::string_view end : {kEndOfA, kEndOfEmbeddingA}) {
+    for (const std::string_view end : {kMatrixA, kEmbeddingA}) {
       if (module.ends_with(end)) module.remove_suffix(end.size());
     }
     note(fmt::format("{} {} {} {}\n", tensor.name, tensor.format != nullptr ? tensor.format->name : "",

@@ -5,6 +5,7 @@
 
 #include "base/output_directory.h"
 #include "checkpoint/safetensors_writer.h"
+#include "model/adapters/adapter_names.h"
 
 namespace millrace::model {
 namespace {
@@ -47,8 +48,8 @@ PeftFiles peft_files(const PeftFacts& facts, std::span<const PeftModule> modules
     data.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
   };
   for (const PeftModule& module : modules) {
-    add(module.name + ".lora_A.weight", module.rank, module.cols, module.a);
-    add(module.name + ".lora_B.weight", module.rows, module.rank, module.b);
+    add(module.name + kMatrixA, module.rank, module.cols, module.a);
+    add(module.name + kMatrixB, module.rows, module.rank, module.b);
   }
   const std::pair<std::string, std::string> format{"format", "pt"};
   return {.config = config_of(facts, modules),

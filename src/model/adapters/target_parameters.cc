@@ -6,10 +6,12 @@
 #include <utility>
 #include <vector>
 
+#include "model/adapters/adapter_names.h"
+
 namespace millrace::model {
 namespace {
 
-constexpr std::string_view kEndsOfMatrices[] = {".lora_A.weight", ".lora_B.weight"};
+constexpr std::string_view kEndsOfMatrices[] = {kMatrixA, kMatrixB};
 constexpr std::string_view kWrapper = ".base_layer", kExperts = ".experts", kOnlyParameter = "weight";
 // In the order in which modules of experts have them.
 constexpr std::string_view kOfExperts[] = {"gate_up_proj", "down_proj"};

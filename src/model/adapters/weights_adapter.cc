@@ -9,6 +9,7 @@
 #include "checkpoint/json_fields.h"
 #include "checkpoint/quote_name.h"
 #include "checkpoint/safetensors_reader.h"
+#include "model/adapters/adapter_names.h"
 #include "model/adapters/file_in_memory.h"
 
 namespace millrace::model {
@@ -17,7 +18,7 @@ namespace {
 using checkpoint::quote_name;
 using checkpoint::RawTensor;
 
-constexpr std::string_view kRowsOfA = ".lora_A.weight", kAlphaBeside = ".alpha";
+constexpr std::string_view kAlphaBeside = ".alpha";
 constexpr const char* kAlphaOfAll = "ss_network_alpha";
 
 // A tensor of one number.
@@ -60,8 +61,8 @@ std::map<std::string, PeftConfig::Module> take_modules(checkpoint::Checkpoint& t
   }
   std::map<std::string, PeftConfig::Module> modules;
   for (const RawTensor& tensor : tensors.tensors) {
-    if (!tensor.name.ends_with(kRowsOfA)) continue;
-    const std::string module = tensor.name.substr(0, tensor.name.size() - kRowsOfA.size());
+    if (!tensor.name.ends_with(kMatrixA)) continue;
+    const std::string module = tensor.name.substr(0, tensor.name.size() - kMatrixA.size());
     const auto own = alphas.find(module);
     if (own == alphas.end() && !of_all) {
       throw_load_error(
