@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/request_check.h"
+#include "engine/used_adapters.h"
 
 namespace millrace::engine {
 
