@@ -7,7 +7,7 @@
 namespace millrace::engine {
 namespace {
 
-std::vector<BranchRows> make_branches(sched::StepPlan& plan, kv::PagedCache& cache, std::size_t left) {
+std::vector<BranchRows> make_branches(sched::StepPlan& plan, kv::PagedCache& cache, std::int64_t left) {
   std::vector<BranchRows> branches;
   for (sched::StepRow& row : plan.rows) {
     const sched::Sequence& s = *row.sequence;
@@ -17,9 +17,8 @@ std::vector<BranchRows> make_branches(sched::StepPlan& plan, kv::PagedCache& cac
       BranchRows branch{.blocks = cache.make_table()};
       branch.blocks.share(s.blocks.blocks().first(s.blocks.pages_for(last)), s.blocks.behind());
       const std::int64_t end = s.length() + std::ssize(s.branches[i]);
-      const std::size_t most = cache.pages_for(end - last) + 1;
-      const bool leaves = left == 0 || static_cast<std::size_t>(cache.available()) >= most + left;
-      if (leaves && cache.reserve(branch.blocks, last, end)) {
+      const bool fits = cache.needed(branch.blocks, last, end) <= cache.available() - left;
+      if (fits && cache.reserve(branch.blocks, last, end)) {
         branches.push_back(std::move(branch));
       } else {
         row.branches = i;
@@ -98,7 +97,7 @@ void add_branches(LaunchedStep& step, StepInput& input) {
 
 }  // namespace
 
-LaunchedStep build_batch(sched::StepPlan plan, std::uint64_t launch, kv::PagedCache& cache, std::size_t left,
+LaunchedStep build_batch(sched::StepPlan plan, std::uint64_t launch, kv::PagedCache& cache, std::int64_t left,
                          StepInput& input) {
   LaunchedStep step;
   step.branches = make_branches(plan, cache, left);

@@ -124,9 +124,10 @@ void StepLoop::take_pages(sched::StepPlan& plan) {
 }
 
 // Pages that sequences may want while this step is computed: branches must not make others wait for them.
-std::size_t StepLoop::pages_of_next_plans() const {
+std::int64_t StepLoop::pages_of_next_plans() const {
   if (state_.executor->depth() == 1) return 0;
-  return state_.scheduler.running().size() * (state_.cache.pages_for(draft::kMaxTokens) + 1);
+  return std::ssize(state_.scheduler.running()) *
+         (static_cast<std::int64_t>(state_.cache.pages_for(draft::kMaxTokens)) + 1);
 }
 
 bool StepLoop::launch(std::vector<Output>& outputs) {
