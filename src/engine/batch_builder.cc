@@ -7,7 +7,7 @@
 namespace millrace::engine {
 namespace {
 
-std::vector<BranchRows> make_branches(sched::StepPlan& plan, kv::PagedCache& cache, std::int64_t left) {
+std::vector<BranchRows> make_branches(sched::StepPlan& plan, kv::PagedCache& cache) {
   std::vector<BranchRows> branches;
   for (sched::StepRow& row : plan.rows) {
     const sched::Sequence& s = *row.sequence;
@@ -16,9 +16,7 @@ std::vector<BranchRows> make_branches(sched::StepPlan& plan, kv::PagedCache& cac
     for (std::size_t i = 0; i < row.branches; ++i) {
       BranchRows branch{.blocks = cache.make_table()};
       branch.blocks.share(s.blocks.blocks().first(s.blocks.pages_for(last)), s.blocks.behind());
-      const std::int64_t end = s.length() + std::ssize(s.branches[i]);
-      const bool fits = cache.needed(branch.blocks, last, end) <= cache.available() - left;
-      if (fits && cache.reserve(branch.blocks, last, end)) {
+      if (cache.reserve(branch.blocks, last, s.length() + std::ssize(s.branches[i]))) {
         branches.push_back(std::move(branch));
       } else {
         row.branches = i;
@@ -97,10 +95,9 @@ void add_branches(LaunchedStep& step, StepInput& input) {
 
 }  // namespace
 
-LaunchedStep build_batch(sched::StepPlan plan, std::uint64_t launch, kv::PagedCache& cache, std::int64_t left,
-                         StepInput& input) {
+LaunchedStep build_batch(sched::StepPlan plan, std::uint64_t launch, kv::PagedCache& cache, StepInput& input) {
   LaunchedStep step;
-  step.branches = make_branches(plan, cache, left);
+  step.branches = make_branches(plan, cache);
   step.work = sched::work_of(plan);
   for (const sched::StepRow& row : plan.rows) add_row(row, launch, step, input);
   step.work.samples += static_cast<std::int64_t>(input.scored_rows.size());

@@ -9,10 +9,9 @@
 namespace millrace::engine {
 
 // From a plan whose rows have their pages to what the executor computes: `input` gets the rows, then the branches'.
-// Pages for branches come from the cache, of which `left` pages must be left; a branch that gets none is left out, and
-// those after it. `launch` is the step's number: tokens that earlier launches sample are fed to it, and what it samples
-// itself is noted in the sequences.
-LaunchedStep build_batch(sched::StepPlan plan, std::uint64_t launch, kv::PagedCache& cache, std::int64_t left,
-                         StepInput& input);
+// Pages for branches come from the cache; a branch that gets none is left out, and those after it. `launch` is the
+// step's number: tokens that earlier launches sample are fed to it, and what it samples itself is noted in the
+// sequences.
+LaunchedStep build_batch(sched::StepPlan plan, std::uint64_t launch, kv::PagedCache& cache, StepInput& input);
 
 }  // namespace millrace::engine

@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <limits>
+#include <optional>
 
 #include "backend/cpu/kv_layout.h"
 #include "draft/speculators/testing/made_speculators.h"
@@ -121,6 +122,32 @@ TEST_F(BranchesTest, AreTakenWhereverTheDraftBeginsToBeWrong) {
     run(*without, mix);
     EXPECT_LT(engine->counters().steps, without->counters().steps) << right;
     EXPECT_GT(engine->counters().accepted_branch_tokens, 50) << right;
+  }
+}
+
+// Branches of a step in flight hold their pages while the next one is planned.
+TEST_F(BranchesTest, PreemptNoMoreWhereStepsAreInFlight) {
+  for (const std::int64_t pages : {30, 34, 38, 42, 46, 50, 60}) {
+    Mix mix;
+    mix.pages = backend::cpu::choose_pages("bf16", "vector16", 16).or_throw();
+    mix.kv_tokens = 16 * pages;
+    for (unsigned i = 0; i < 6; ++i) mix.requests.push_back(request(7 + 23 * i, i, 60));
+    std::optional<std::int64_t> preemptions;  // one step after the other
+    for (const int depth : {1, 2, 3}) {
+      depth_ = depth;
+      const auto known = answers_to(mix);
+      const auto engine = engine_for(mix), without = engine_for(mix);
+      speculate_two_ways(*engine, known, 30, 6);
+      without->speculate(std::make_unique<Oracle>(known, 30), SpeculationConfig{.tokens = 6, .adaptive = false});
+      for (const auto& [key, answer] : run(*engine, mix)) {
+        EXPECT_EQ(answer.tokens, known.at(mix.requests[known_index(key.first)].tokens)) << depth << " " << pages;
+      }
+      run(*without, mix);
+      EXPECT_LT(engine->counters().steps, without->counters().steps) << depth << " " << pages;
+      EXPECT_GT(engine->counters().accepted_branch_tokens, 50) << depth << " " << pages;
+      EXPECT_LE(engine->counters().preemptions, preemptions.value_or(2)) << depth << " " << pages;
+      preemptions = preemptions.value_or(engine->counters().preemptions);
+    }
   }
 }
 

@@ -123,13 +123,6 @@ void StepLoop::take_pages(sched::StepPlan& plan) {
   });
 }
 
-// Pages that sequences may want while this step is computed: branches must not make others wait for them.
-std::int64_t StepLoop::pages_of_next_plans() const {
-  if (state_.executor->depth() == 1) return 0;
-  return std::ssize(state_.scheduler.running()) *
-         (static_cast<std::int64_t>(state_.cache.pages_for(draft::kMaxTokens)) + 1);
-}
-
 bool StepLoop::launch(std::vector<Output>& outputs) {
   const sched::PolicyView now = state_.view();
   for (sched::Sequence* sequence : state_.scheduler.running()) sequence->blocks.release_behind(sequence->computed);
@@ -144,7 +137,7 @@ bool StepLoop::launch(std::vector<Output>& outputs) {
   take_pages(plan);
   const TimePoint scheduled = reporter_.observed() ? state_.env.now() : now.now;
   StepInput input;
-  LaunchedStep step = build_batch(std::move(plan), launches_, state_.cache, pages_of_next_plans(), input);
+  LaunchedStep step = build_batch(std::move(plan), launches_, state_.cache, input);
   step.start = now.now;
   step.scheduled = scheduled;
   step.drafting_ms = drafting_ms;

@@ -43,7 +43,6 @@ class StepLoop {
   };
 
   bool launch(std::vector<Output>& outputs);
-  std::int64_t pages_of_next_plans() const;
   void finish_oldest(std::vector<Output>& outputs);
   sched::StepPlan plan_with_capacity(const sched::PolicyView& view);
   bool starves(const sched::Sequence& sequence) const;
