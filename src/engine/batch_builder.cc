@@ -7,12 +7,13 @@
 namespace millrace::engine {
 namespace {
 
+// None of a sequence whose tokens before the last one are in flight: the page to be copied is not written yet.
 std::vector<BranchRows> make_branches(sched::StepPlan& plan, kv::PagedCache& cache) {
   std::vector<BranchRows> branches;
   for (sched::StepRow& row : plan.rows) {
     const sched::Sequence& s = *row.sequence;
     const std::int64_t last = s.length() - 1;
-    if (row.first != last || row.drafted() < std::ssize(s.drafts)) row.branches = 0;
+    if (row.first != last || s.in_flight > 0 || row.drafted() < std::ssize(s.drafts)) row.branches = 0;
     for (std::size_t i = 0; i < row.branches; ++i) {
       BranchRows branch{.blocks = cache.make_table()};
       branch.blocks.share(s.blocks.blocks().first(s.blocks.pages_for(last)), s.blocks.behind());

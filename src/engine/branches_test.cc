@@ -63,6 +63,26 @@ class WatchedExecutor final : public ForwardingExecutor {
   bool fails_ = false, breaks_branches_ = false;
 };
 
+// Loses what it has once, after a number of steps.
+class LostDevice final : public ForwardingExecutor {
+ public:
+  using ForwardingExecutor::ForwardingExecutor;
+  void lose_after(int steps) noexcept { left_ = steps; }
+  Result<StepResult> wait() override {
+    auto result = ForwardingExecutor::wait();
+    if (--left_ == 0) return make_error(ErrorCode::kUnavailable, "", "the device is lost");
+    return result;
+  }
+  Result<void> recover() override {
+    const std::vector<std::byte> noise(device().page_bytes(), std::byte{0x3c});
+    for (kv::BlockId page = 0; page < pages(); ++page) device().write(page, noise);
+    return {};
+  }
+
+ private:
+  int left_ = 0;
+};
+
 class BranchesTest : public SpeculationTest {
  protected:
   std::pair<std::unique_ptr<Engine>, WatchedExecutor*> watched_engine(const backend::KvFormat& pages) {
@@ -148,6 +168,27 @@ TEST_F(BranchesTest, PreemptNoMoreWhereStepsAreInFlight) {
       EXPECT_LE(engine->counters().preemptions, preemptions.value_or(2)) << depth << " " << pages;
       preemptions = preemptions.value_or(engine->counters().preemptions);
     }
+  }
+}
+
+// What was lost is computed again chunk by chunk, and the last token may come while the chunk before it is in flight,
+// whose page a branch would copy.
+TEST_F(BranchesTest, CopyNoPageThatAStepInFlightWrites) {
+  Mix mix;
+  mix.pages = backend::cpu::choose_pages("bf16", "paged32", 32).or_throw();
+  mix.requests.push_back(request(3, 2, 90));
+  const auto known = answers_to(mix);
+  for (int before = 2; before < 30; ++before) {
+    auto executor = std::make_unique<LostDevice>(
+        LocalExecutor::create(transformer_, *backend_, mix.pages, mix.kv_tokens, 2).or_throw());
+    LostDevice& device = *executor;
+    Config config;
+    config.scheduling.max_batched_tokens = 10;
+    const auto engine = Engine::create(std::move(executor), tokenizer_, Env::system(), config).or_throw();
+    speculate_two_ways(*engine, known, 30, 3);
+    device.lose_after(before);
+    EXPECT_EQ(run(*engine, mix).begin()->second.tokens, known.begin()->second) << before;
+    EXPECT_EQ(engine->counters().failed_steps, 1) << before;
   }
 }
 

@@ -15,6 +15,13 @@ std::uint64_t request_of(const sched::Sequence& sequence) {
   return static_cast<const engine::ActiveSequence&>(sequence).request;
 }
 
+// The most that the steps in flight can bring its `scheduled` to.
+std::int64_t most_scheduled(const sched::Sequence& sequence) {
+  std::int64_t most = sequence.scheduled;
+  for (const auto& branch : sequence.branches) most = std::max(most, sequence.length() + std::ssize(branch));
+  return sequence.in_flight > 0 ? most : sequence.scheduled;
+}
+
 }  // namespace
 
 void Invariants::before_step(const engine::Engine& engine) {
@@ -25,7 +32,7 @@ void Invariants::before_step(const engine::Engine& engine) {
   ran_.clear();
   for (const sched::Sequence* sequence : engine.scheduler().running()) {
     ran_.insert(sequence->id);
-    if (sequence->paused) paused_.emplace(sequence->id, sequence->scheduled);
+    if (sequence->paused) paused_.emplace(sequence->id, most_scheduled(*sequence));
   }
   for (const sched::Sequence* sequence : engine.scheduler().running()) {
     if (sequence->paused || sequence->blocked) continue;

@@ -43,7 +43,7 @@ class Invariants {
   Verdict& verdict_;
   std::size_t place_;
   std::uint64_t oldest_ = 0;                       // sequence that ran and was the oldest before the step; 0 = none
-  std::map<std::uint64_t, std::int64_t> paused_;   // paused running sequences: their `scheduled`
+  std::map<std::uint64_t, std::int64_t> paused_;   // paused running sequences: what their `scheduled` may become
   std::map<std::uint64_t, std::int32_t> excused_;  // sequences: times that they were bypassed as the rules allow
   std::set<std::uint64_t> ran_;                    // sequences that ran before the step
   bool stayed_ = false;                            // a sequence of ran_ is still running
