@@ -342,6 +342,27 @@ TEST_F(AdaptersTest, ThatCannotBeSharedEndTheirRequestsAlone) {
   engine->check_integrity();
 }
 
+// Two reasons to end in one step: the answer ends once, for the first of them.
+TEST_F(AdaptersTest, ThatCannotBeSharedEndNoCancelledRequestTwice) {
+  const auto adapter = made(1);
+  auto local = LocalExecutor::create(transformer_, *backend_, {}, 4096, 2).or_throw();
+  local->set_adapters(adapters_);
+  auto made_executor = std::make_unique<UnsharingExecutor>(std::move(local));
+  UnsharingExecutor& executor = *made_executor;
+  const auto engine = Engine::create(std::move(made_executor), tokenizer_, Env::system(), {}, nullptr).or_throw();
+  const RequestId id = engine->submit(with(uses(adapter))).or_throw();
+  for (int step = 0; step < 4; ++step) engine->step();
+  engine->cancel(id);
+  executor.shares = false;
+  executor.fails = true;
+  std::vector<FinishReason> ends;
+  while (!engine->idle()) {
+    for (const Output& output : engine->step()) ends.push_back(output.finish);
+  }
+  EXPECT_EQ(ends, std::vector{FinishReason::kCancelled});
+  engine->check_integrity();
+}
+
 TEST_F(AdaptersTest, ThatCannotGoTogetherAreRejected) {
   const auto adapter = made(1);
   const auto engine = make();

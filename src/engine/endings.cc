@@ -27,7 +27,6 @@ void Endings::end_request(RequestId id, FinishReason reason, std::vector<Output>
   }
 }
 
-// A launched step still writes its pages.
 void Endings::retire(ActiveSequence& sequence, FinishReason reason, Output output) {
   if (sequence.ending != FinishReason::kNone) return;
   sequence.ending = reason;
@@ -38,8 +37,14 @@ void Endings::retire(ActiveSequence& sequence, FinishReason reason, Output outpu
   retiring_.push_back(&sequence);
 }
 
+// A launched step still writes its pages, or did until a moment ago.
 void Endings::end(ActiveSequence& sequence, FinishReason reason, Output output, std::vector<Output>& outputs) {
-  if (sequence.in_flight > 0) return retire(sequence, reason, std::move(output));
+  const bool marked = sequence.ending != FinishReason::kNone;
+  if (sequence.in_flight > 0 || marked) return retire(sequence, reason, std::move(output));
+  end_now(sequence, reason, std::move(output), outputs);
+}
+
+void Endings::end_now(ActiveSequence& sequence, FinishReason reason, Output output, std::vector<Output>& outputs) {
   const bool rejected = reason == FinishReason::kError && sequence.state == sched::SequenceState::kWaiting;
   if (reason != FinishReason::kStop && reason != FinishReason::kLength) accounting_.settle(sequence, state_.env.now());
   if (!sequence.descheduled) state_.scheduler.remove(sequence);
@@ -109,7 +114,7 @@ void Endings::end_retired(std::vector<Output>& outputs) {
       continue;
     }
     retiring_.erase(retiring_.begin() + static_cast<std::ptrdiff_t>(i));
-    end(sequence, sequence.ending, std::move(*sequence.last_output), outputs);
+    end_now(sequence, sequence.ending, std::move(*sequence.last_output), outputs);
   }
 }
 

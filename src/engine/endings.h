@@ -17,7 +17,8 @@ class Endings {
   // Ends all answers of the request that are in flight; no effect if it has ended. `error` is copied to their outputs.
   void end_request(RequestId id, FinishReason reason, std::vector<Output>& outputs, const Error* error = nullptr);
   // Ends the answer, and appends `output`, which may have its last token. Destroys the sequence. If a launched step
-  // holds the sequence, only marks it: end_retired() ends it later, without that token.
+  // holds the sequence, only marks it: end_retired() ends it later, without that token. No effect on one that is
+  // marked.
   void end(ActiveSequence& sequence, FinishReason reason, Output output, std::vector<Output>& outputs);
   // end() with kError. Pages of the sequence are neither published nor kept by its session.
   void fail(ActiveSequence& sequence, Error error, std::vector<Output>& outputs);
@@ -26,6 +27,7 @@ class Endings {
 
  private:
   void retire(ActiveSequence& sequence, FinishReason reason, Output output);
+  void end_now(ActiveSequence& sequence, FinishReason reason, Output output, std::vector<Output>& outputs);
   void give_back_pages(ActiveSequence& sequence, const RequestState& flight, bool trusted);
 
   EngineState& state_;
