@@ -63,13 +63,19 @@ void BeamGroups::advance(std::vector<Output>& outputs) {
     if (error.code == ErrorCode::kInternal) ++state_.counters.numerical_errors;
     endings_.end_request(id, FinishReason::kError, outputs, &error);
   }
+  const auto in_flight = [](const std::unique_ptr<ActiveSequence>& beam) { return beam->in_flight > 0; };
   for (const RequestId id : std::exchange(scored_, {})) {
     RequestState* request = state_.requests.find(id);
     if (request == nullptr) continue;
-    const auto waits = [](const std::unique_ptr<ActiveSequence>& beam) {
-      return beam == nullptr || beam->beam_row.empty() || beam->in_flight > 0 || beam->ending != FinishReason::kNone;
+    const auto lacks = [](const std::unique_ptr<ActiveSequence>& beam) {
+      return beam == nullptr || beam->beam_row.empty() || beam->ending != FinishReason::kNone;
     };
-    if (std::ranges::none_of(request->answers, waits)) advance(id, *request, outputs);
+    if (std::ranges::any_of(request->answers, lacks)) continue;
+    if (std::ranges::any_of(request->answers, in_flight)) {
+      scored_.push_back(id);  // one whose pages were lost since is being computed again
+    } else {
+      advance(id, *request, outputs);
+    }
   }
 }
 

@@ -51,7 +51,7 @@ class BeamGroups {
   Endings& endings_;
   OutputWriter writer_;
   decode::TokenScorer scorer_;
-  std::vector<RequestId> scored_;  // requests with beams scored in the step being committed
+  std::vector<RequestId> scored_;  // requests with new scores, and those with all of them and beams in flight
   std::vector<std::pair<RequestId, Error>> failed_;
 };
 

@@ -8,6 +8,7 @@
 #include "draft/speculators/testing/made_speculators.h"
 #include "draft/testing/forwarding_drafter.h"
 #include "engine/forwarding_executor.h"
+#include "engine/testing/lost_device.h"
 #include "engine/testing/speculation_fixture.h"
 #include "model/make_spec.h"
 
@@ -61,26 +62,6 @@ class WatchedExecutor final : public ForwardingExecutor {
   std::vector<float> spoiled_;
   std::int64_t compared_ = 0;
   bool fails_ = false, breaks_branches_ = false;
-};
-
-// Loses what it has once, after a number of steps.
-class LostDevice final : public ForwardingExecutor {
- public:
-  using ForwardingExecutor::ForwardingExecutor;
-  void lose_after(int steps) noexcept { left_ = steps; }
-  Result<StepResult> wait() override {
-    auto result = ForwardingExecutor::wait();
-    if (--left_ == 0) return make_error(ErrorCode::kUnavailable, "", "the device is lost");
-    return result;
-  }
-  Result<void> recover() override {
-    const std::vector<std::byte> noise(device().page_bytes(), std::byte{0x3c});
-    for (kv::BlockId page = 0; page < pages(); ++page) device().write(page, noise);
-    return {};
-  }
-
- private:
-  int left_ = 0;
 };
 
 class BranchesTest : public SpeculationTest {

@@ -17,8 +17,8 @@
 namespace millrace::simulator {
 namespace {
 
-constexpr std::int64_t kMaxRounds = 20'000;       // with faults; requests may be hard to place
-constexpr std::int64_t kMaxQuietRounds = 60'000;  // until everything must have ended
+constexpr std::int64_t kMaxRounds = 20'000;        // with faults; requests may be hard to place
+constexpr std::int64_t kMaxQuietRounds = 600'000;  // until all has ended, be it that beams are computed token by token
 constexpr int kMaxLosses = 5;  // in a row, until the requests of the next one fail (docs/parallel.md)
 constexpr TimePoint kBeginning{std::chrono::hours(1)};
 constexpr std::uint64_t kSecondEngine = 1'000'000'000;  // its ids begin there
