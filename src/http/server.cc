@@ -116,8 +116,6 @@ class Server::Listener {
   ~Listener() {
     stop_accepting();
     for (const auto& loop : loops_) loop->stop();
-    if (unix_) ::unlink(config_.unix_socket.c_str());
-    if (owner_) ::unlink(config_.owner_socket.c_str());
   }
 
   Result<void> listen() {
@@ -151,6 +149,8 @@ class Server::Listener {
 
   void stop_accepting() {
     if (stopped_.exchange(true)) return;
+    if (unix_) ::unlink(config_.unix_socket.c_str());  // now: later there may be another server's
+    if (owner_) ::unlink(config_.owner_socket.c_str());
     asio::post(loops_[0]->io(), [this] {
       error_code ignored;
       if (tcp_) tcp_->close(ignored);

@@ -34,7 +34,7 @@ class Server {
   ~Server();  // closes all connections
 
   int port() const noexcept;
-  // Accepts no more connections. Idle ones are closed, others after their reply.
+  // Accepts no more connections, and removes the sockets' files. Idle ones are closed, others after their reply.
   void stop_accepting();
   int connections() const noexcept;
   // Reads certificate and key again; existing connections keep theirs.

@@ -151,6 +151,24 @@ def test_the_socket_of_a_server_that_was_killed_is_taken_over(start, tmp_path):
         assert server.call("GET", "/health").status == 200
 
 
+def test_a_successor_listens_while_its_predecessor_still_answers(start, tmp_path):
+    path = tmp_path / "socket"
+    with start("--uds", str(path), "--shutdown-timeout", "60") as first:
+        with first.open_stream(TEXT, LONG | {"max_tokens": 3500}) as plug:
+            plug.recv(100)
+            first.signal(signal.SIGTERM)
+            until = time.monotonic() + 20
+            while path.exists() and time.monotonic() < until:
+                time.sleep(0.01)
+            assert not path.exists()
+            second = start("--uds", str(path))
+            assert first.process.poll() is None
+        with second:
+            assert first.process.wait(30) == 0  # its last client has gone
+            assert statuses(second.raw(GET)) == [200]
+    assert not path.exists()
+
+
 def make_certificate(folder, name):
     subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj",
                     f"/CN={name}", "-addext", "subjectAltName=DNS:localhost", "-keyout", folder / "key.pem", "-out", folder / "cert.pem"],
