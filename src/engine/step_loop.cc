@@ -209,6 +209,7 @@ void StepLoop::lose(LaunchedStep step, const Result<StepResult>& result, std::ve
   if (result.error().param == model::kDamage) forget_kept();
   forget_pages();
   seats_.share_again(outputs);
+  beams_.advance(outputs);  // of those with all scores, nothing is in flight now
 }
 
 bool StepLoop::recover(std::deque<LaunchedStep>& lost, const Error& error) {
