@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/memory_env.h"
-#include "engine/forwarding_executor.h"
 #include "engine/testing/engine_fixture.h"
+#include "engine/testing/failing_executor.h"
 #include "engine/testing/made_adapters.h"
 
 namespace millrace::engine {
@@ -289,22 +289,16 @@ TEST_F(ActivatedAdaptersTest, FindOnDiskWhatIsTheirsAndTheBases) {
   expect(base, 192, alone(base));
 }
 
-// Fails in one step, and shares no adapter while it is told not to.
-class UnsharingExecutor final : public ForwardingExecutor {
+// Fails in steps, and shares no adapter while it is told not to.
+class UnsharingExecutor final : public FailingExecutor {
  public:
-  using ForwardingExecutor::ForwardingExecutor;
+  explicit UnsharingExecutor(std::unique_ptr<Executor> inner) : FailingExecutor(std::move(inner), {}) {}
   Result<void> share(const model::Adapter& adapter) override {
     if (shares) return ForwardingExecutor::share(adapter);
     return make_error(ErrorCode::kUnavailable, "lora_name", "rank 1 cannot read it");
   }
-  Result<StepResult> wait() override {
-    auto result = ForwardingExecutor::wait();
-    if (!std::exchange(fails, false)) return result;
-    return make_error(ErrorCode::kUnavailable, "rank", "rank 1 has ended");
-  }
-  Result<void> recover() override { return {}; }
 
-  bool shares = true, fails = false;
+  bool shares = true;
 };
 
 TEST_F(AdaptersTest, ThatCannotBeSharedEndTheirRequestsAlone) {
@@ -322,7 +316,7 @@ TEST_F(AdaptersTest, ThatCannotBeSharedEndTheirRequestsAlone) {
   int errors = 0;
   for (int step = 0; !engine->idle(); ++step) {
     executor.shares = step < 5;
-    executor.fails = step == 5;
+    if (step == 5) executor.fail_next("rank");
     for (const Output& output : engine->step()) {
       if (output.token) tokens[{output.request, output.choice}].push_back(*output.token);
       if (!output.error) continue;
@@ -354,7 +348,7 @@ TEST_F(AdaptersTest, ThatCannotBeSharedEndNoCancelledRequestTwice) {
   for (int step = 0; step < 4; ++step) engine->step();
   engine->cancel(id);
   executor.shares = false;
-  executor.fails = true;
+  executor.fail_next("rank");
   std::vector<FinishReason> ends;
   while (!engine->idle()) {
     for (const Output& output : engine->step()) ends.push_back(output.finish);

@@ -8,7 +8,7 @@
 #include "draft/speculators/testing/made_speculators.h"
 #include "draft/testing/forwarding_drafter.h"
 #include "engine/forwarding_executor.h"
-#include "engine/testing/lost_device.h"
+#include "engine/testing/failing_executor.h"
 #include "engine/testing/speculation_fixture.h"
 #include "model/make_spec.h"
 
@@ -159,17 +159,15 @@ TEST_F(BranchesTest, CopyNoPageThatAStepInFlightWrites) {
   mix.pages = backend::cpu::choose_pages("bf16", "paged32", 32).or_throw();
   mix.requests.push_back(request(3, 2, 90));
   const auto known = answers_to(mix);
-  for (int before = 2; before < 30; ++before) {
-    auto executor = std::make_unique<LostDevice>(
-        LocalExecutor::create(transformer_, *backend_, mix.pages, mix.kv_tokens, 2).or_throw());
-    LostDevice& device = *executor;
+  for (int failing = 2; failing < 30; ++failing) {
+    auto executor = std::make_unique<FailingExecutor>(
+        LocalExecutor::create(transformer_, *backend_, mix.pages, mix.kv_tokens, 2).or_throw(), std::set<int>{failing});
     Config config;
     config.scheduling.max_batched_tokens = 10;
     const auto engine = Engine::create(std::move(executor), tokenizer_, Env::system(), config).or_throw();
     speculate_two_ways(*engine, known, 30, 3);
-    device.lose_after(before);
-    EXPECT_EQ(run(*engine, mix).begin()->second.tokens, known.begin()->second) << before;
-    EXPECT_EQ(engine->counters().failed_steps, 1) << before;
+    EXPECT_EQ(run(*engine, mix).begin()->second.tokens, known.begin()->second) << failing;
+    EXPECT_EQ(engine->counters().failed_steps, 1) << failing;
   }
 }
 

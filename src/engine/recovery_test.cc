@@ -2,46 +2,11 @@
 
 #include <set>
 
-#include "engine/forwarding_executor.h"
 #include "engine/testing/engine_fixture.h"
-#include "model/weight_walk.h"
+#include "engine/testing/failing_executor.h"
 
 namespace millrace::engine {
 namespace {
-
-// Fails in some steps, whose results it throws away. recover() leaves no page as it was.
-class FailingExecutor final : public ForwardingExecutor {
- public:
-  FailingExecutor(std::unique_ptr<Executor> inner, std::set<int> failing, bool recovers = true)
-      : ForwardingExecutor(std::move(inner)), failing_(std::move(failing)), recovers_(recovers) {}
-  void fail_next(const char* param) {
-    failing_.insert(steps_ + 1);
-    param_ = param;
-  }
-  void damage_own_weights() { damaged_ = true; }
-
-  Result<StepResult> wait() override {
-    auto result = ForwardingExecutor::wait();
-    if (damaged_) throw model::DamagedWeights("weight w has changed");
-    if (!failing_.contains(++steps_)) return result;
-    return make_error(ErrorCode::kUnavailable, param_, "rank 1 has ended");
-  }
-  Result<void> recover() override {
-    ++recoveries_;
-    const std::vector<std::byte> nonsense(device().page_bytes(), std::byte{0xff});
-    for (kv::BlockId page = 0; page < pages(); ++page) device().write(page, nonsense);
-    if (recovers_) return {};
-    return make_error(ErrorCode::kUnavailable, "rank", "rank 1 does not start");
-  }
-  int recoveries() const noexcept { return recoveries_; }
-
- private:
-  std::set<int> failing_;
-  bool recovers_;
-  std::string param_ = "rank";
-  bool damaged_ = false;
-  int steps_ = 0, recoveries_ = 0;
-};
 
 // Has no page, and counts how often it is to have none.
 class EmptyDisk final : public kv::DiskTier {

@@ -16,7 +16,7 @@ std::uint64_t request_of(const sched::Sequence& sequence) {
 }
 
 // The most that the steps in flight can bring its `scheduled` to.
-std::int64_t most_scheduled(const sched::Sequence& sequence) {
+std::int64_t max_scheduled(const sched::Sequence& sequence) {
   std::int64_t most = sequence.scheduled;
   for (const auto& branch : sequence.branches) most = std::max(most, sequence.length() + std::ssize(branch));
   return sequence.in_flight > 0 ? most : sequence.scheduled;
@@ -32,7 +32,7 @@ void Invariants::before_step(const engine::Engine& engine) {
   ran_.clear();
   for (const sched::Sequence* sequence : engine.scheduler().running()) {
     ran_.insert(sequence->id);
-    if (sequence->paused) paused_.emplace(sequence->id, most_scheduled(*sequence));
+    if (sequence->paused) paused_.emplace(sequence->id, max_scheduled(*sequence));
   }
   for (const sched::Sequence* sequence : engine.scheduler().running()) {
     if (sequence->paused || sequence->blocked) continue;
