@@ -160,8 +160,9 @@ TEST_F(BranchesTest, CopyNoPageThatAStepInFlightWrites) {
   mix.requests.push_back(request(3, 2, 90));
   const auto known = answers_to(mix);
   for (int failing = 2; failing < 30; ++failing) {
-    auto executor = std::make_unique<FailingExecutor>(
-        LocalExecutor::create(transformer_, *backend_, mix.pages, mix.kv_tokens, 2).or_throw(), std::set<int>{failing});
+    auto local = LocalExecutor::create(transformer_, *backend_, mix.pages, mix.kv_tokens, 2).or_throw();
+    auto executor = std::make_unique<FailingExecutor>(std::move(local), std::set<int>{failing}, true,
+                                                      std::byte{0x3c});  // numbers: a branch without is not followed
     Config config;
     config.scheduling.max_batched_tokens = 10;
     const auto engine = Engine::create(std::move(executor), tokenizer_, Env::system(), config).or_throw();

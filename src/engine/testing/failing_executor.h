@@ -12,11 +12,13 @@
 
 namespace millrace::engine {
 
-// Fails in some steps, whose results it throws away. recover() leaves no page as it was.
+// Fails in some steps, whose results it throws away. recover() leaves no page as it was: each byte is `nonsense`, 0xff
+// for what are no numbers.
 class FailingExecutor : public ForwardingExecutor {
  public:
-  FailingExecutor(std::unique_ptr<Executor> inner, std::set<int> failing, bool recovers = true)
-      : ForwardingExecutor(std::move(inner)), failing_(std::move(failing)), recovers_(recovers) {}
+  FailingExecutor(std::unique_ptr<Executor> inner, std::set<int> failing, bool recovers = true,
+                  std::byte nonsense = std::byte{0xff})
+      : ForwardingExecutor(std::move(inner)), failing_(std::move(failing)), recovers_(recovers), nonsense_(nonsense) {}
   void fail_next(const char* param) {
     failing_.insert(steps_ + 1);
     param_ = param;
@@ -31,8 +33,8 @@ class FailingExecutor : public ForwardingExecutor {
   }
   Result<void> recover() override {
     ++recoveries_;
-    const std::vector<std::byte> nonsense(device().page_bytes(), std::byte{0xff});
-    for (kv::BlockId page = 0; page < pages(); ++page) device().write(page, nonsense);
+    const std::vector<std::byte> lost(device().page_bytes(), nonsense_);
+    for (kv::BlockId page = 0; page < pages(); ++page) device().write(page, lost);
     if (recovers_) return {};
     return make_error(ErrorCode::kUnavailable, "rank", "rank 1 does not start");
   }
@@ -41,6 +43,7 @@ class FailingExecutor : public ForwardingExecutor {
  private:
   std::set<int> failing_;
   bool recovers_;
+  std::byte nonsense_;
   std::string param_ = "rank";
   bool damaged_ = false;
   int steps_ = 0, recoveries_ = 0;
